@@ -23,9 +23,12 @@ _STAMP_REST = re.compile(r"\s*\[[A-Za-z.-]+\](?:\s+\d{1,2} [A-Z][a-z]{2} \d{4})?
 
 #: The archives that gave out ids of the old form, until March 2007.
 ARCHIVES = frozenset(
-    """acc-phys adap-org alg-geom ao-sci astro-ph atom-ph bayes-an chao-dyn chem-ph cmp-lg comp-gas cond-mat cs
-    dg-ga funct-an gr-qc hep-ex hep-lat hep-ph hep-th math math-ph mtrl-th nlin nucl-ex nucl-th patt-sol physics
-    plasm-ph q-alg q-bio quant-ph solv-int supr-con""".split()
+    {
+        *("acc-phys", "adap-org", "alg-geom", "ao-sci", "astro-ph", "atom-ph", "bayes-an", "chao-dyn", "chem-ph"),
+        *("cmp-lg", "comp-gas", "cond-mat", "cs", "dg-ga", "funct-an", "gr-qc", "hep-ex", "hep-lat", "hep-ph"),
+        *("hep-th", "math", "math-ph", "mtrl-th", "nlin", "nucl-ex", "nucl-th", "patt-sol", "physics", "plasm-ph"),
+        *("q-alg", "q-bio", "quant-ph", "solv-int", "supr-con"),
+    }
 )
 
 

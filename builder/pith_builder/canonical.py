@@ -61,7 +61,7 @@ def _utf16(key: str) -> bytes:
 
 
 def jsonb_order(value: Any) -> Any:
-    """`value` with the keys of all objects in PostgreSQL's JSONB order: by length in bytes, then bytes (PROTOCOL §4)."""
+    """`value` with the keys of all objects in JSONB order: by length in bytes, then by bytes (PROTOCOL §4)."""
     if isinstance(value, dict):
         return {key: jsonb_order(value[key]) for key in sorted(value, key=_jsonb)}
     if isinstance(value, list):

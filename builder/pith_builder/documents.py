@@ -20,7 +20,7 @@ from pith_builder.errors import InvalidInput, InvalidJson, shown
 MAX_DEPTH = 64
 
 #: A document, or a line of a JSON Lines file, at most (bytes).
-MAX_DOCUMENT = 128 * 2**20
+MAX_DOCUMENT = 64 * 2**20
 
 T = TypeVar("T")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pith_builder import times
 from pith_builder.metadata import PaperMetadata
 from pith_builder.published import PithRecord, Profile, Surroundings, assemble
-from pith_builder.receipt import sign_receipt
-from pith_builder.record import Paper, canonical_record
+from pith_builder.receipt import Receipt, sign_receipt
+from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.signing import Signer
-from pith_builder.snapshot import Enrichment, build_snapshot
+from pith_builder.snapshot import Enrichment, Verdict, build_snapshot
 from pith_builder.times import Clock
 
 
@@ -39,24 +39,62 @@ class Issuer:
             signed_at=readings.next(),
             builder_version=self.profile.builder_version,
         )
-        paper = Paper.of(metadata, canonical, enrichment.headline if enrichment else "")
-        snapshot = build_snapshot(paper, canonical, enrichment, self.profile.builder_version)
-        record = assemble(
-            canonical,
-            paper,
-            snapshot,
-            receipt,
-            Surroundings.of(enrichment),
-            base_url=self.profile.base_url,
-            created_at=created_at,
-            updated_at=created_at,
+        return _complete(
+            canonical, metadata, enrichment, receipt, self.profile, created_at=created_at, updated_at=created_at
         )
-        return _with_unknown_verdict_fields(record, enrichment)
 
 
-def _with_unknown_verdict_fields(record: PithRecord, enrichment: Enrichment | None) -> PithRecord:
-    if enrichment is None or enrichment.verdict.keys() <= set(record.graph_snapshot.verdict.__struct_fields__):
+def updated(
+    record: PithRecord, metadata: PaperMetadata, enrichment: Enrichment | None, profile: Profile, clock: Clock
+) -> PithRecord:
+    """`record` with the paper block and snapshot of these metadata and enrichment; itself where they are the same.
+
+    The metadata must have the record's digest. Number, receipt, base URL and `created_at` stay, `updated_at` is a
+    new clock reading (DESIGN "same digest, other paper block").
+    """
+    base_url = record.base_url or profile.base_url
+
+    def rebuilt(builder_version: str, updated_at: str) -> PithRecord:
+        return _complete(
+            record.canonical_record,
+            metadata,
+            enrichment,
+            record.receipt,
+            Profile(base_url, builder_version),
+            created_at=record.created_at,
+            updated_at=updated_at,
+        )
+
+    if rebuilt(record.graph_snapshot.builder_version, record.updated_at).to_json() == record.to_json():
         return record
-    return record.with_layout({"graph_snapshot": {"verdict": enrichment.verdict}})
+    readings = times.Readings(clock, not_before=times.parse_record_time(record.updated_at))
+    return rebuilt(profile.builder_version, times.record_time(readings.next()))
 
 
+def _complete(
+    canonical: CanonicalRecord,
+    metadata: PaperMetadata,
+    enrichment: Enrichment | None,
+    receipt: Receipt,
+    profile: Profile,
+    *,
+    created_at: str,
+    updated_at: str,
+) -> PithRecord:
+    paper = Paper.of(metadata, canonical, enrichment.headline if enrichment else "")
+    record = assemble(
+        canonical,
+        paper,
+        build_snapshot(paper, canonical, enrichment, profile.builder_version),
+        receipt,
+        Surroundings.of(enrichment),
+        base_url=profile.base_url,
+        created_at=created_at,
+        updated_at=updated_at,
+    )
+    if enrichment is None or enrichment.verdict.keys() <= _VERDICT_FIELDS:
+        return record
+    return record.with_layout({"graph_snapshot": {"verdict": enrichment.verdict}})  # its unknown fields are kept
+
+
+_VERDICT_FIELDS = frozenset(Verdict.__struct_fields__)

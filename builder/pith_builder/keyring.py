@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from datetime import datetime
 from importlib import resources
 from typing import ClassVar, Literal, Self
@@ -72,7 +74,9 @@ class RingKey(msgspec.Struct, frozen=True):
         if self.revoked is not None and (at is None or at >= _time(self.revoked.since)):
             since, reason = self.revoked.since, self.revoked.reason
             if reason == "compromised":
-                return f"{self.key_id} is compromised since {since}; signed_at is not signed, so no receipt of it counts"
+                return (
+                    f"{self.key_id} is compromised since {since}; signed_at is not signed, so no receipt of it counts"
+                )
             if signed_at >= _time(since):
                 return f"signed_at is not before {self.key_id} was revoked as {reason} ({since})"
         return None
@@ -86,7 +90,7 @@ class RingKey(msgspec.Struct, frozen=True):
             return "public_key_b64 is not the canonical base64 of 32 bytes"
         if fingerprint(public_key) != self.fingerprint:
             return "fingerprint is not that of public_key_b64"
-        for text in (self.not_before, self.not_after, self.revoked and self.revoked.since):
+        for text in (self.not_before, self.not_after, self.revoked.since if self.revoked else None):
             if text is not None and times.parse_seconds(text) is None:
                 return f"{shown(text)} is no time of the form 2024-03-12T13:31:14Z"
         if (self.state == "revoked") != (self.revoked is not None):
@@ -94,7 +98,9 @@ class RingKey(msgspec.Struct, frozen=True):
         return None
 
 
-class RotationBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag="pith-key-rotation/1"):
+class RotationBody(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag="pith-key-rotation/1"
+):
     """The signed body of a rotation; closed. A key ring keeps it as it came."""
 
     from_: str = msgspec.field(name="from")
@@ -190,5 +196,24 @@ class KeyRing(Document, frozen=True):
 
 def _time(text: str) -> datetime:
     time = times.parse_seconds(text)
-    assert time is not None, "a ring has checked its times"
+    if time is None:
+        raise InvalidKeyRing(f"{shown(text)} is no time")  # a ring has checked its times
     return time
+
+
+def published_key(key: RingKey) -> dict[str, str | None]:
+    """A public key as the registry publishes its own (PROTOCOL §6).
+
+    `fingerprint_sha256_b32_first128bits` has the registry's name and value: 26 base32 symbols, which are 130 bits.
+    """
+    raw = key.public_key
+    return {
+        "key_id": key.key_id,
+        "algorithm": key.algorithm,
+        "format": "raw",
+        "public_key_b64": key.public_key_b64,
+        "public_key_hex": raw.hex(),
+        "fingerprint_sha256_hex": key.fingerprint,
+        "fingerprint_sha256_b32_first128bits": base64.b32encode(hashlib.sha256(raw).digest())[:26].decode(),
+        "rotates_at": key.not_after,
+    }

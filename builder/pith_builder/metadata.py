@@ -46,9 +46,7 @@ class PaperMetadata(msgspec.Struct, frozen=True):
         self._check_categories(problems)
         self._check_id(problems)
         if not isinstance(self.submitted_at, str) or times.parse_seconds(self.submitted_at) is None:
-            problems.append(
-                ("submitted_at", f"{shown(self.submitted_at)} is no time of the form 2024-03-12T13:31:14Z")
-            )
+            problems.append(("submitted_at", f"{shown(self.submitted_at)} is no time of the form 2024-03-12T13:31:14Z"))
         if problems:
             raise InvalidMetadata(problems)
 
@@ -87,7 +85,8 @@ class PaperMetadata(msgspec.Struct, frozen=True):
         missing = [(name, "is missing") for name in FIELDS if name not in values and name != "license"]
         if missing:
             raise InvalidMetadata(missing)
-        return cls(**{name: values.get(name) for name in FIELDS})
+        given: Any = {name: values.get(name) for name in FIELDS}
+        return cls(**given)
 
     @property
     def id(self) -> ArxivId:

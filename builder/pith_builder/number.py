@@ -108,8 +108,7 @@ class PithNumber(msgspec.Struct, frozen=True):
         if len(symbols) != SUFFIX_LENGTH + 1 or not _SPOKEN.issuperset(symbols):
             raise InvalidNumber(
                 f"a transcription form has {SUFFIX_LENGTH + 1} symbols (letters, digits, at the end also * ~ $ =), "
-                f"{shown(s)} has {len(symbols)}"
-                + ("" if _SPOKEN.issuperset(symbols) else " with others among them")
+                f"{shown(s)} has {len(symbols)}" + ("" if _SPOKEN.issuperset(symbols) else " with others among them")
             )
         try:
             bits = base32_crockford.decode(symbols, checksum=True)

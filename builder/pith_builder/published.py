@@ -1,7 +1,8 @@
-"""The whole record as it is published: its shape, written once, and what of it follows from the rest (PROTOCOL §4, §7, §8)."""
+"""The whole record as published: its shape, written once, and what follows from the rest (PROTOCOL §4, §7, §8)."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,6 +15,8 @@ from pith_builder.number import PithNumber
 from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper
 from pith_builder.snapshot import SAMPLE_ROWS, Enrichment, Event, GraphSnapshot, InboundCitations, Row
+
+_HTML_LINK = re.compile(r"(https?://[!-~]+)/pith/[A-Z2-7]{26}", re.ASCII)
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -146,6 +149,16 @@ class PithRecord(Document, frozen=True):
         """The number that the canonical record has, whatever the record claims."""
         return self.canonical_record.number()
 
+    @property
+    def base_url(self) -> str | None:
+        """The base of the record's links, as `links.html` has it; None if that is no such link."""
+        match = _HTML_LINK.fullmatch(self.links.html)
+        return match[1] if match else None
+
+    @property
+    def surroundings(self) -> Surroundings:
+        return Surroundings(self.events, self.paper_claims, self.inbound_citations, self.formal_canon)
+
 
 def assemble(
     canonical: CanonicalRecord,
@@ -270,5 +283,3 @@ def build_agent_actions(base: str, links: Links, arxiv_id: str) -> AgentActions:
             f"{action}/replication_record",
         ),
     )
-
-

@@ -70,7 +70,7 @@ def encode_base64(raw: bytes) -> str:
 
 
 def decode_base64(text: str, length: int) -> bytes | None:
-    """The bytes of standard, padded base64 in its one canonical spelling; None if it isn't that or not `length` long."""
+    """The `length` bytes of standard, padded base64 in its one canonical spelling; None if it isn't that."""
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

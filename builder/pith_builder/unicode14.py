@@ -36,9 +36,7 @@ def _lower_assigned(text: str) -> str:
     for i in range(1, len(parts)):  # the sigma between parts[i - 1] and parts[i]; a sigma itself is cased
         before, after = parts[i - 1], parts[i]
         follows_cased = bool(_ENDS_CASED.search(before)) or (i > 1 and bool(_ONLY_IGNORABLE.match(before)))
-        precedes_cased = bool(_STARTS_CASED.match(after)) or (
-            i < len(parts) - 1 and bool(_ONLY_IGNORABLE.match(after))
-        )
+        precedes_cased = bool(_STARTS_CASED.match(after)) or (i < len(parts) - 1 and bool(_ONLY_IGNORABLE.match(after)))
         out += (_FINAL_SIGMA if follows_cased and not precedes_cased else _SMALL_SIGMA, after.lower())
     return "".join(out)
 

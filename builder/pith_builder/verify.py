@@ -99,7 +99,7 @@ def verify(
             return _malformed(error)
     case = _Case(record, keyring, metadata, at)
     checks = [_run(name, function, case) for name, function in _CHECKS]
-    return VerificationReport(record.pith_number, checks, case.base_url, record.receipt.key_id, record.unknown())
+    return VerificationReport(record.pith_number, checks, record.base_url, record.receipt.key_id, record.unknown())
 
 
 def _malformed(error: InvalidInput) -> VerificationReport:
@@ -129,19 +129,10 @@ class _Case:
         """The number that the canonical record has."""
         return PithNumber.from_digest(self.digest, self.record.canonical_record.year)
 
-    @cached_property
-    def base_url(self) -> str | None:
-        """The base of the record's links, as `links.html` has it."""
-        match = _HTML_LINK.fullmatch(self.record.links.html)
-        return match[1] if match else None
-
     def given_metadata(self) -> PaperMetadata:
         if self.metadata is None:
             raise _NotChecked("no metadata given")
         return self.metadata
-
-
-_HTML_LINK = re.compile(r"(https?://[!-~]+?)/pith/[A-Z2-7]{26}", re.ASCII)
 
 
 class _Failed(Exception):
@@ -254,7 +245,7 @@ def aliases(case: _Case) -> None:
 @_check
 def links(case: _Case) -> None:
     """All links follow from one base URL (PROTOCOL §8). Whose it is, is not judged."""
-    record, base = case.record, case.base_url
+    record, base = case.record, case.record.base_url
     if base is None:
         raise _Failed(f"links.html is {_brief(record.links.html)}, expected BASE/pith/{case.number.suffix}")
     expected = published.build_links(base, case.number.suffix)

@@ -1,0 +1,31 @@
+"""What people call a paper or a record: an arXiv id, DOI or URL, a pith number in any of its forms."""
+
+from __future__ import annotations
+
+from pith_builder.arxiv_id import ArxivId
+from pith_builder.errors import InvalidArxivId, InvalidInput, InvalidNumber, shown
+from pith_builder.number import PithNumber
+
+
+class InvalidAlias(InvalidInput):
+    """Neither an arXiv id nor a pith number."""
+
+    code = "invalid_alias"
+
+
+def parse_alias(s: str) -> ArxivId | PithNumber:
+    """The paper (with or without version) or the number that `s` names. Raises InvalidAlias."""
+    try:
+        return ArxivId.parse(s)
+    except InvalidArxivId as error:
+        as_id = error.message
+    reasons = []
+    for parse in (PithNumber.parse, PithNumber.from_transcription):
+        try:
+            return parse(s)
+        except InvalidNumber as error:
+            reasons.append(error.message)
+    raise InvalidAlias(
+        f"{shown(s)} names no paper and no record: {as_id}; {reasons[0]}",
+        hint="give an arXiv id, a DOI, a pith number, a short form or the URL of one of them",
+    )

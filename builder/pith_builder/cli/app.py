@@ -1,0 +1,112 @@
+"""The table of commands, and what becomes of an error that ends one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from pith_builder import __version__
+from pith_builder.cli import settings as settings_
+from pith_builder.cli.arguments import arranged
+from pith_builder.cli.compute import compute
+from pith_builder.cli.issue import issue
+from pith_builder.cli.keys import keys
+from pith_builder.cli.resolve import resolve
+from pith_builder.cli.show import show
+from pith_builder.cli.verify import verify
+from pith_builder.errors import PithError
+
+app = typer.Typer(
+    name="pith-build",
+    help="Build content-addressed, signed records of papers (pith numbers), and check them offline.",
+    epilog="pith-build 2403.07648 alone issues that paper. The settings above may stand anywhere, or in the "
+    "environment as PITH_HOME, PITH_STORE and so on, or in pith-build.toml in the home folder.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(issue)
+app.command()(compute)
+app.command()(verify)
+app.command()(show)
+app.command()(resolve)
+app.add_typer(keys, name="keys")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"pith-build {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _settings(
+    ctx: typer.Context,
+    home: Annotated[str | None, typer.Option(metavar="DIR", help="Folder of keys, store and cache.")] = None,
+    store: Annotated[str | None, typer.Option(metavar="URL", help="Store; default sqlite in the home.")] = None,
+    keyring: Annotated[str | None, typer.Option(metavar="FILE", help="Key ring; default in the home.")] = None,
+    key: Annotated[str | None, typer.Option(metavar="URI", help="Signer: file:PATH or env:NAME.")] = None,
+    catalog: Annotated[
+        list[str] | None, typer.Option(metavar="FILE|DIR", help="Metadata to find papers in; may be repeated.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="URL", help="Base of the links in records.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Never use a network (this version never does).")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del offline, version
+    flags = {
+        "home": home,
+        "store": store,
+        "keyring": keyring,
+        "key": key,
+        "catalog": catalog,
+        "base_url": base_url,
+    }
+    ctx.obj = settings_.resolve(flags, os.environ)
+
+
+_COMMANDS = ("issue", "compute", "verify", "show", "resolve", "keys")
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line; every exception becomes a message and an exit code."""
+    from pith_builder.cli import output
+
+    try:
+        app(arranged(arguments, _COMMANDS), prog_name="pith-build")
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 1
+    except PithError as error:
+        code = output.exit_code(error)
+        if "--json" in arguments:
+            output.print_data(output.error_line(None, error))
+        else:
+            output.print_error(error)
+    except KeyboardInterrupt:
+        code = 130
+    except MemoryError:
+        output.print_note("pith-build: out of memory; nothing was half-written")
+        code = 5
+    except OSError as error:
+        code = _os_error(error)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = _os_error(error)
+    return code
+
+
+def _os_error(error: OSError) -> int:
+    """A failure of the world around that no module expected; a reader of our output that went away is none."""
+    from pith_builder.cli import output
+
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    output.print_note(f"pith-build: {error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+    return 5

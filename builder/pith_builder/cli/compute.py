@@ -1,0 +1,42 @@
+"""`pith-build compute`: numbers and canonical records, without key or store."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def compute(
+    ctx: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="arXiv ids, URLs or DOIs.")] = None,
+    metadata: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="Metadata: one object, JSON Lines or snapshot rows.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON line a paper, with its canonical record.")] = False,
+) -> None:
+    """Compute the pith number of papers, without a key and without a store."""
+    from pith_builder.cli import output
+    from pith_builder.cli.papers import asked_for
+    from pith_builder.errors import PithError
+    from pith_builder.record import canonical_record
+
+    items = output.Items(json=as_json)
+    for item in asked_for(ctx.obj, ids, metadata):
+        try:
+            if isinstance(item.found, PithError):
+                raise item.found
+            record = canonical_record(item.found.metadata)
+        except PithError as error:
+            items.failed(item.group, item.input, error)
+            continue
+        digest, number = record.digest(), str(record.number())
+        line = {
+            "arxiv_id": record.source.id,
+            "version": record.source.version,
+            "pith_number": number,
+            "canonical_sha256": digest.hex(),
+            "canonical_record": record,
+        }
+        items.done(item.group, output.to_json(line) if as_json else number)
+    raise typer.Exit(items.exit_code())

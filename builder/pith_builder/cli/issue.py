@@ -1,0 +1,68 @@
+"""`pith-build issue`, the default command: a signed record of each paper, kept in the store."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def issue(
+    ctx: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="arXiv ids, URLs or DOIs.")] = None,
+    metadata: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="Metadata: one object, JSON Lines or snapshot rows.")
+    ] = None,
+    enrichment: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What is known around the paper, for a single paper.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole record, one JSON line a paper.")] = False,
+) -> None:
+    """Issue papers: print the pith number of each, sign its record and keep it in the store.
+
+    A paper that is in the store already is not issued twice. It needs a signing key: pith-build keys generate.
+    """
+    from pathlib import Path
+
+    from pith_builder.cli import output
+    from pith_builder.cli.log import logger
+    from pith_builder.cli.papers import asked_for, now
+    from pith_builder.cli.signer import active_signer
+    from pith_builder.errors import InvalidInput, PithError, Refused
+    from pith_builder.files import read
+    from pith_builder.issue import Issuer
+    from pith_builder.published import Profile
+    from pith_builder.snapshot import Enrichment
+    from pith_builder.store import Store
+
+    if enrichment is not None and len(ids or []) > 1:
+        raise typer.BadParameter("goes with one paper", param_hint="--enrichment")
+    found = asked_for(ctx.obj, ids, metadata)
+    around = None
+    if enrichment is not None:
+        try:
+            around = Enrichment.from_json(read(Path(enrichment)))
+        except InvalidInput as error:
+            raise error.at(file=enrichment) from None
+    issuer = Issuer(active_signer(ctx.obj), Profile(ctx.obj.base_url), clock=now)
+    store = Store(ctx.obj.store)
+    items = output.Items(json=as_json)
+    for item in found:
+        try:
+            if isinstance(item.found, PithError):
+                raise item.found
+            outcome = store.issue(item.found.metadata, item.found.provenance, issuer, around)
+        except (InvalidInput, Refused) as error:
+            items.failed(item.group, item.input, error)
+            continue
+        record = outcome.record
+        items.done(item.group, record.to_json() if as_json else record.pith_number)
+        logger().info(
+            f"record_{outcome.action}",
+            pith_number=record.pith_number,
+            paper=str(record.canonical_record.arxiv_id),
+            key_id=record.receipt.key_id,
+            **({"follows": outcome.follows} if outcome.follows else {}),
+            **({"notice": "the source calls this paper withdrawn"} if item.found.provenance.withdrawn else {}),
+        )
+    raise typer.Exit(items.exit_code())

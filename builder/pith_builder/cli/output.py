@@ -1,0 +1,97 @@
+"""Data to standard output, errors and progress to standard error, and the exit code that follows."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import msgspec
+
+from pith_builder.cli.arguments import UnknownCommand
+from pith_builder.errors import Ambiguous, InvalidInput, InvalidSetting, KeyUnusable, PithError, Refused, StorageFailed
+
+#: Families of errors -> exit code, the first that fits (DESIGN "Exit codes").
+EXIT_CODES: tuple[tuple[type[PithError], int], ...] = (
+    (UnknownCommand, 2),
+    (InvalidSetting, 2),
+    (InvalidInput, 3),
+    (Refused, 1),
+    (KeyUnusable, 4),
+    (StorageFailed, 5),
+)
+
+
+def exit_code(error: PithError) -> int:
+    """The exit code of an error that ends a command."""
+    return next((code for family, code in EXIT_CODES if isinstance(error, family)), 1)
+
+
+def print_data(text: str | bytes) -> None:
+    """One line to standard output, UTF-8 whatever the locale is."""
+    raw = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
+    sys.stdout.buffer.write(raw + b"\n")
+
+
+def print_note(text: str) -> None:
+    """One line to standard error."""
+    sys.stderr.buffer.write(text.encode(errors="backslashreplace") + b"\n")
+    sys.stderr.flush()
+
+
+def print_error(error: PithError) -> None:
+    """An error for a person: what, where, and what to do next."""
+    print_note(f"pith-build: {error}")
+    if isinstance(error, Ambiguous):
+        for candidate in error.candidates:
+            print_note(f"  {candidate}")
+    if error.hint:
+        print_note(f"  {error.hint}")
+
+
+def error_line(name: str | None, error: PithError) -> bytes:
+    """A failure as one JSON line (DESIGN "Streams")."""
+    return msgspec.json.encode({"input": name, "error": error.to_dict()})
+
+
+class Items:
+    """The items of a command: prints each, and keeps what the exit code depends on.
+
+    Items belong to groups: the rows of one file, or an argument by itself. A group in which nothing could be read
+    is invalid input; beside others that could, an unreadable item is a failed item.
+    """
+
+    def __init__(self, *, json: bool) -> None:
+        self.json = json
+        self._codes: dict[str, set[int]] = {}
+
+    def done(self, group: str, line: str | bytes, code: int = 0) -> None:
+        """An item that came out, as the line to print; `code` is 1 for a verification that failed."""
+        self._codes.setdefault(group, set()).add(code)
+        print_data(line)
+
+    def failed(self, group: str, name: str, error: PithError) -> None:
+        """An item that failed."""
+        self._codes.setdefault(group, set()).add(exit_code(error))
+        if self.json:
+            print_data(error_line(name, error))
+        else:
+            print_error(error if error.file or error.message.startswith(name) else _named(error, name))
+
+    def exit_code(self) -> int:
+        """The highest of all groups."""
+        return max((_code_of_group(codes) for codes in self._codes.values()), default=0)
+
+
+def _code_of_group(codes: set[int]) -> int:
+    if 3 in codes and codes != {3}:
+        codes = codes - {3} | {1}
+    return max(codes)
+
+
+def _named(error: PithError, name: str) -> PithError:
+    return error if name in error.message else error.at(file=name)
+
+
+def to_json(value: Any) -> bytes:
+    """A value as one JSON line."""
+    return msgspec.json.encode(value)

@@ -1,0 +1,96 @@
+"""Settings: flag, then environment variable, then `pith-build.toml` in the home folder, then the default.
+
+The file is looked for in the home folder alone: what a verifier trusts must not change with the folder it is
+started in (docs/decisions/0003).
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from pith_builder.errors import FileFailed, InvalidSetting, shown
+
+FILE_NAME = "pith-build.toml"
+
+#: Setting -> its environment variable. The flag is the name with hyphens.
+VARIABLES = {
+    "home": "PITH_HOME",
+    "store": "PITH_STORE",
+    "keyring": "PITH_KEYRING",
+    "key": "PITH_KEY",
+    "catalog": "PITH_CATALOG",
+    "base_url": "PITH_BASE_URL",
+}
+
+#: Flag -> whether a value follows it.
+FLAGS = {f"--{name.replace('_', '-')}": True for name in VARIABLES} | {"--offline": False}
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """The settings of one run. `key` is a signer's URI, None for the ring's active key in the home folder."""
+
+    home: Path
+    store: str
+    keyring: Path
+    key: str | None
+    catalog: list[Path]
+    base_url: str
+
+    @property
+    def cache(self) -> Path:
+        return self.home / "cache"
+
+
+def resolve(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
+    """The settings that follow from flags and environment. Raises InvalidSetting or FileFailed."""
+    given = {name: flags.get(name) or environment.get(variable) for name, variable in VARIABLES.items()}
+    home = Path(given["home"] or _default_home()).expanduser()
+    from_file = _read(home / FILE_NAME)
+    values = {name: given[name] or from_file.get(name) for name in VARIABLES}
+    catalog = values["catalog"] or []
+    if isinstance(catalog, str):
+        catalog = catalog.split(os.pathsep)
+    base_url = values["base_url"] or "https://pith.science"
+    if not base_url.startswith(("https://", "http://")) or not base_url.isascii() or not base_url.isprintable():
+        raise InvalidSetting(f"{shown(base_url)} is no http(s) URL", field="base_url")
+    return Settings(
+        home=home,
+        store=values["store"] or f"sqlite:///{quote(str((home / 'pith.db').absolute()))}",
+        keyring=Path(values["keyring"] or home / "keys" / "keyring.json"),
+        key=values["key"],
+        catalog=[Path(path) for path in catalog],
+        base_url=base_url.rstrip("/"),
+    )
+
+
+def _default_home() -> str:
+    import platformdirs
+
+    return platformdirs.user_data_dir("pith-build", appauthor=False)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_bytes().decode())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise FileFailed(f"can't read the settings: {error.strerror}").at(file=str(path)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSetting(str(error)).at(file=str(path)) from None
+    for name, value in values.items():
+        if name == "home" or name not in VARIABLES:
+            raise InvalidSetting(
+                "is no setting of this file", field=name, hint=f"it may hold: {', '.join(list(VARIABLES)[1:])}"
+            ).at(file=str(path))
+        listed = name == "catalog" and isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if not isinstance(value, str) and not listed:
+            raise InvalidSetting(f"{shown(value)} is not a string", field=name).at(file=str(path))
+    return values

@@ -1,0 +1,79 @@
+"""`pith-build verify`: check records offline."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pith_builder.verify import VerificationReport
+
+
+def verify(
+    ctx: typer.Context,
+    records: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE|-]...", help="Records: one a file, or JSON Lines.")
+    ] = None,
+    metadata: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Metadata of the papers, to check titles and abstracts too.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(metavar="TIME", help="What held then, as 2026-11-30T12:00:00Z.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One report a record, as a JSON line.")] = False,
+) -> None:
+    """Check records offline: one line a check, passed, failed or not checked with the reason.
+
+    The signature covers the digest of the canonical record and nothing else; what is not bound is listed.
+    """
+    from pith_builder.cli import output, rings
+    from pith_builder.cli.papers import now
+    from pith_builder.errors import PithError
+    from pith_builder.sources.papers import PaperFile
+    from pith_builder.sources.records import check_records
+    from pith_builder.times import parse_seconds
+
+    if not records:
+        raise typer.BadParameter("give record files, or - for standard input", param_hint="FILE")
+    time = None if at is None else parse_seconds(at)
+    if at is not None and time is None:
+        raise typer.BadParameter(f"{at} is no time such as 2026-11-30T12:00:00Z", param_hint="--at")
+    papers = None if metadata is None else PaperFile(metadata, now)
+    ring = rings.trusted(ctx.obj)
+    items = output.Items(json=as_json)
+    for name in records:
+        for place, result in check_records(name, ring, papers, time):
+            if isinstance(result, PithError):
+                items.failed(name, place, result)
+            elif as_json:
+                line = {"input": place, "ok": result.ok, **{f: getattr(result, f) for f in result.__struct_fields__}}
+                items.done(name, output.to_json(line), 0 if result.ok else 1)
+            else:
+                _print_report(place, result)
+                items.done(name, f"{'ok' if result.ok else 'FAILED'}: {result.pith_number or place}", not result.ok)
+    raise typer.Exit(items.exit_code())
+
+
+_SIGNS = {"passed": ("passed", "green"), "failed": ("FAILED", "red"), "not_checked": ("not checked", "yellow")}
+
+
+def _print_report(place: str, report: VerificationReport) -> None:
+    from pith_builder.cli import output
+
+    output.print_data(f"{place}: {report.pith_number or 'no record'}")
+    for check in report.checks:
+        word, colour = _SIGNS[check.status]
+        output.print_data(f"  {_coloured(f'{word:<12}', colour)} {check.name}{check.reason and f': {check.reason}'}")
+    if report.issuer:
+        output.print_data(f"  issuer {report.issuer}, key {report.key_id}")
+    if report.unknown_fields:
+        output.print_data(f"  unknown fields: {', '.join(report.unknown_fields)}")
+    output.print_data("  not bound by hash or signature: " + "; ".join(report.not_bound))
+
+
+def _coloured(text: str, colour: str) -> str:
+    import os
+
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return typer.style(text, fg=colour)

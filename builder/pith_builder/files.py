@@ -1,0 +1,83 @@
+"""Files that appear whole or not at all, and locks between processes."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from pith_builder.errors import FileFailed
+
+
+@contextlib.contextmanager
+def failing(action: str, path: Path | str) -> Iterator[None]:
+    """Turn an OSError inside into FileFailed: what was tried, on which file, and why it failed."""
+    try:
+        yield
+    except OSError as error:
+        raise FileFailed(f"can't {action}: {error.strerror or error}").at(file=str(path)) from None
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a file. Raises FileFailed."""
+    with failing("read the file", path):
+        return path.read_bytes()
+
+
+def make_folder(path: Path, mode: int = 0o700) -> None:
+    """Make a folder and its parents, for its owner alone unless `mode` says otherwise. Raises FileFailed."""
+    with failing("make the folder", path):
+        path.mkdir(mode=mode, parents=True, exist_ok=True)
+
+
+def replace(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Put `data` in the place of a file: a reader sees the old or the new one, whole. Raises FileFailed."""
+    with failing("write the file", path), _written_beside(path, data, mode) as temporary:
+        os.replace(temporary, path)
+        _sync_folder(path.parent)
+
+
+def create(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Make a new file with `data`, whole. Raises FileFailed, also where there is one already."""
+    with failing("create the file", path), _written_beside(path, data, mode) as temporary:
+        os.link(temporary, path)  # unlike a rename, this never takes the place of another file
+        _sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def _written_beside(path: Path, data: bytes, mode: int) -> Iterator[Path]:
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        yield temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file `path` against other processes; it is freed even by kill -9. Raises FileFailed."""
+    with failing("open the lock file", path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        with failing("lock the file", path):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,58 @@
+"""Where signing keys live, behind URIs: `file:PATH` (or a plain path), `env:NAME`.
+
+A new kind of signer is one module with an `open_signer(rest, opening)` function and one line in `SCHEMES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import msgspec
+
+from pith_builder.errors import KeyUnfit
+from pith_builder.keyring import KeyRing
+from pith_builder.signing import Signer, signature_fits
+
+#: URI scheme -> module with `open_signer(rest, opening) -> Signer`.
+SCHEMES = {"file": "pith_builder.signers.key_file", "env": "pith_builder.signers.environment"}
+
+_KNOWN_MESSAGE = b"pith-build signer self-test"
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """What opening a signer may need: the key ring, and a way to ask for the passphrase of a key id."""
+
+    keyring: KeyRing
+    passphrase: Callable[[str], bytes]
+
+
+def open_signer(uri: str, opening: Opening) -> Signer:
+    """The signer behind a URI, tried on a known message. Raises KeyMissing, KeyLocked or KeyUnfit."""
+    scheme, _, rest = uri.partition(":")
+    if scheme not in SCHEMES or not rest:
+        scheme, rest = "file", uri
+    signer: Signer = import_module(SCHEMES[scheme]).open_signer(rest, opening)
+    if not signature_fits(signer.public_key, _KNOWN_MESSAGE, signer.sign(_KNOWN_MESSAGE)):
+        raise KeyUnfit(f"the signer of {signer.key_id} gives signatures that don't fit its public key")
+    return signer
+
+
+def open_active_signer(uri: str, opening: Opening) -> Signer:
+    """The signer behind a URI, which must hold the ring's active key. Raises KeyUnusable."""
+    active = opening.keyring.active()
+    if active is None:
+        raise KeyUnfit("the key ring has no active key", hint=GENERATE)
+    signer = open_signer(uri, opening)
+    if (signer.key_id, signer.public_key) != (active.key_id, active.public_key):
+        raise KeyUnfit(
+            f"{signer.key_id} is not the active key of the ring, {active.key_id}",
+            hint=f"sign with --key of {active.key_id}; pith-build keys list shows the ring",
+        )
+    return signer
+
+
+#: What to do without a key.
+GENERATE = "make one with: pith-build keys generate"
+
+__all__ = ["GENERATE", "SCHEMES", "Opening", "open_active_signer", "open_signer"]

@@ -1,0 +1,152 @@
+"""Papers in files of metadata: all of them in order, or those that are asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from pith_builder import files, text, times
+from pith_builder.arxiv_id import ArxivId
+from pith_builder.documents import loads
+from pith_builder.errors import ConflictingMetadata, InvalidInput, PithError, VersionMismatch
+from pith_builder.metadata import PaperMetadata, Provenance
+from pith_builder.sources.pieces import Piece, pieces
+from pith_builder.sources.rows import is_withdrawn, read_metadata, source_time
+from pith_builder.times import Clock
+
+
+class FoundPaper(msgspec.Struct, frozen=True):
+    """Metadata of one paper and where they came from."""
+
+    metadata: PaperMetadata
+    provenance: Provenance
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What stands at one place of a file: a paper, or why there is none. `place` is `FILE:LINE`."""
+
+    place: str
+    found: FoundPaper | PithError
+
+
+def read_piece(piece: Piece, name: str, clock: Clock) -> Entry:
+    """The paper in one document of the file `name`."""
+    place = f"{name}:{piece.line}"
+    try:
+        value = loads(piece.data)
+        metadata = read_metadata(value)
+    except InvalidInput as error:
+        return Entry(place, error.at(file=name, line=piece.line))
+    kind = "json" if "arxiv_id" in value else "snapshot"
+    provenance = Provenance(
+        source=f"{kind}:{Path(name).name}",
+        source_time=source_time(value),
+        fetched_at=times.seconds(clock()),
+        raw_sha256=hashlib.sha256(piece.data).hexdigest(),
+        withdrawn=is_withdrawn(value),
+    )
+    return Entry(place, FoundPaper(metadata, provenance))
+
+
+class PaperFile:
+    """A file of metadata, or standard input as `-`, read as often as is needed."""
+
+    def __init__(self, path: str, clock: Clock) -> None:
+        self.name = path
+        self._clock = clock
+        self._spooled: BinaryIO | None = None
+
+    def __iter__(self) -> Iterator[Entry]:
+        """All papers in order. Two different descriptions of one id and version are refused, both."""
+        conflicts = self._conflicts()
+        for entry in self._entries():
+            found = entry.found
+            if isinstance(found, FoundPaper) and found.metadata.id in conflicts:
+                yield Entry(entry.place, conflicting(found.metadata.id, self.name))
+            else:
+                yield entry
+
+    def select(self, wanted: Iterable[ArxivId]) -> dict[ArxivId, FoundPaper | PithError]:
+        """The papers asked for that are there; without a version, the highest."""
+        ids = {arxiv_id.id for arxiv_id in wanted}
+        entries = (entry.found for entry in self._entries())
+        found = [f for f in entries if isinstance(f, FoundPaper) and f.metadata.arxiv_id in ids]
+        return choose(wanted, found, self.name)
+
+    def _entries(self) -> Iterator[Entry]:
+        with self._opened() as stream:
+            for piece in pieces(stream):
+                yield read_piece(piece, self.name, self._clock)
+
+    def _conflicts(self) -> set[ArxivId]:
+        seen: dict[ArxivId, bytes] = {}
+        conflicts = set()
+        for entry in self._entries():
+            if isinstance(entry.found, FoundPaper):
+                described = description(entry.found.metadata)
+                if seen.setdefault(entry.found.metadata.id, described) != described:
+                    conflicts.add(entry.found.metadata.id)
+        return conflicts
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        if self.name != "-":
+            with files.failing("read the file", self.name), open(self.name, "rb") as stream:
+                yield stream
+            return
+        if self._spooled is None:
+            self._spooled = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as this object
+            with files.failing("keep standard input in a temporary file", "-"):
+                shutil.copyfileobj(sys.stdin.buffer, self._spooled)
+        self._spooled.seek(0)
+        yield self._spooled
+
+
+def choose(wanted: Iterable[ArxivId], found: list[FoundPaper], place: str) -> dict[ArxivId, FoundPaper | PithError]:
+    """Of several descriptions the one that each id asks for: its version, or the highest."""
+    chosen: dict[ArxivId, FoundPaper | PithError] = {}
+    for asked in wanted:
+        of_paper = [f for f in found if f.metadata.arxiv_id == asked.id]
+        if not of_paper:
+            continue
+        version = asked.version or max(f.metadata.version for f in of_paper)
+        of_version = [f for f in of_paper if f.metadata.version == version]
+        if not of_version:
+            described = ", ".join(f"v{v}" for v in sorted({f.metadata.version for f in of_paper}))
+            chosen[asked] = VersionMismatch(
+                f"{place} describes {described} of {asked.id}, not v{version}",
+                hint="a record is only built from metadata of its own version",
+            )
+        elif len({description(f.metadata) for f in of_version}) > 1:
+            chosen[asked] = conflicting(of_version[0].metadata.id, place)
+        else:
+            chosen[asked] = of_version[-1]
+    return chosen
+
+
+def description(metadata: PaperMetadata) -> bytes:
+    """A digest of all that a record shows of a paper; wraps and the order of authors don't count."""
+    shown = (
+        text.collapse(metadata.title),
+        text.collapse(metadata.abstract),
+        text.authors_text(metadata.authors),
+        metadata.categories.split(),
+        metadata.license,
+        metadata.submitted_at,
+    )
+    return hashlib.sha256(msgspec.json.encode(shown)).digest()[:16]
+
+
+def conflicting(arxiv_id: ArxivId, place: str) -> ConflictingMetadata:
+    return ConflictingMetadata(
+        f"{place} describes {arxiv_id} twice, differently",
+        hint="keep the description that arXiv has, and take the other away",
+    )

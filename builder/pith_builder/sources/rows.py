@@ -1,0 +1,100 @@
+"""From one JSON object to metadata: our own form, or a row of the arXiv metadata snapshot."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Any
+
+from pith_builder.errors import InvalidMetadata, shown
+from pith_builder.metadata import PaperMetadata
+
+_CREATED = re.compile(
+    r"(?:(Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?(\d{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d{4}) "
+    r"((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d) GMT",
+    re.ASCII,
+)
+_VERSION = re.compile(r"v([1-9]\d{0,3})", re.ASCII)
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_WITHDRAWN = re.compile(r"\bwithdrawn\b", re.IGNORECASE)
+
+
+def read_metadata(value: Any) -> PaperMetadata:
+    """The metadata in a JSON value, its form told by its fields. Raises InvalidMetadata."""
+    if not isinstance(value, dict):
+        raise InvalidMetadata([("", "this is no JSON object")], hint="one object a paper, or one a line")
+    if "arxiv_id" in value:
+        return PaperMetadata.from_mapping(value)
+    if "id" in value and "versions" in value:
+        return from_snapshot_row(value)
+    raise InvalidMetadata(
+        [("", "neither our own form (arxiv_id, version, …) nor a row of the metadata snapshot (id, versions, …)")]
+    )
+
+
+def from_snapshot_row(row: dict[str, Any]) -> PaperMetadata:
+    """The metadata in a row of the arXiv metadata snapshot.
+
+    The version is the highest as a number, the time is that of v1 by its name; a null licence is none, an absent
+    key is unknown.
+    """
+    fields = ("title", "abstract", "authors", "categories")
+    missing = [(name, "is missing") for name in fields if name not in row]
+    if missing:
+        raise InvalidMetadata(missing)
+    created = _created_by_version(row["versions"])
+    if 1 not in created:
+        raise InvalidMetadata([("versions", "there is no v1, so the time of submission is not known")])
+    license_ = row.get("license") or "" if "license" in row else None
+    title, abstract, authors, categories = (row[name] for name in fields)
+    submitted_at = parse_created(created[1])
+    return PaperMetadata(row["id"], max(created), title, abstract, authors, categories, license_, submitted_at)
+
+
+def _created_by_version(versions: object) -> dict[int, str]:
+    created: dict[int, str] = {}
+    for entry in versions if isinstance(versions, list) else [None]:
+        if not isinstance(entry, dict) or not {"version", "created"} <= entry.keys():
+            raise InvalidMetadata([("versions", "not a list of objects with version and created")])
+        name = entry["version"]
+        match = _VERSION.fullmatch(name) if isinstance(name, str) else None
+        if match is None:
+            raise InvalidMetadata([("versions", f"{shown(name)} is no version such as v1")])
+        number = int(match[1])
+        if number in created:
+            raise InvalidMetadata([("versions", f"{name} stands twice")])
+        created[number] = entry["created"]
+    return created
+
+
+def parse_created(text: object) -> str:
+    """`Mon, 2 Apr 2007 19:18:42 GMT`, the weekday optional, as `2007-04-02T19:18:42Z`.
+
+    Raises InvalidMetadata for any other form, a day that doesn't exist, or a wrong weekday.
+    """
+    match = _CREATED.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise InvalidMetadata([("versions", f"{shown(text)} is no time such as Mon, 2 Apr 2007 19:18:42 GMT")])
+    weekday, day, month, year, time = match.groups()
+    try:
+        found = date(int(year), _MONTHS.index(month) + 1, int(day))
+    except ValueError:
+        raise InvalidMetadata([("versions", f"{shown(text)}: there is no such day")]) from None
+    if weekday is not None and _DAYS[found.weekday()] != weekday:
+        raise InvalidMetadata([("versions", f"{shown(text)}: that day was a {_DAYS[found.weekday()]}")])
+    return f"{found.isoformat()}T{time}Z"
+
+
+def source_time(value: dict[str, Any]) -> str | None:
+    """When a snapshot row says that it was last changed, `YYYY-MM-DDT00:00:00Z`; None where it doesn't."""
+    try:
+        return f"{date.fromisoformat(value.get('update_date', ''))}T00:00:00Z"
+    except (TypeError, ValueError):
+        return None
+
+
+def is_withdrawn(value: dict[str, Any]) -> bool:
+    """Whether a snapshot row's comment calls the paper withdrawn: all that the snapshot tells of it."""
+    comments = value.get("comments")
+    return isinstance(comments, str) and bool(_WITHDRAWN.search(comments))

@@ -1,0 +1,5 @@
+"""Where records live: SQLite in the home folder."""
+
+from pith_builder.store.store import Outcome, Store, StoredRecord
+
+__all__ = ["Outcome", "Store", "StoredRecord"]

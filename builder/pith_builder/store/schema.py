@@ -1,0 +1,65 @@
+"""The tables. A stored record can be rebuilt whole; receipts and earlier blocks are only ever appended (DESIGN).
+
+Canonical bytes and JSON are kept as bytes, never as a database's own JSON type, which would reorder them. Times
+are text in the receipt's form. The migrations make these tables; this module is how the code names them.
+"""
+
+from sqlalchemy import (
+    BLOB,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+)
+
+metadata = MetaData()
+
+records = Table(
+    "records",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("canonical_sha256", BLOB, nullable=False, unique=True, comment="32 bytes"),
+    Column("suffix", String(26), nullable=False, unique=True),
+    Column("arxiv_id", String, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("canonical", BLOB, nullable=False, comment="the canonical bytes"),
+    Column("paper", BLOB, nullable=False),
+    Column("snapshot", BLOB, nullable=False, comment="the graph snapshot without its paper block"),
+    Column("surroundings", BLOB, nullable=False, comment="events, citations and the like"),
+    Column("enrichment", BLOB, comment="as it was given, if it was"),
+    Column("layout", BLOB, comment="fields beyond schema 1.0, in place; null where there are none"),
+    Column("base_url", String, nullable=False),
+    Column("created_at", String, nullable=False),
+    Column("updated_at", String, nullable=False),
+    Column("provenance", BLOB, nullable=False),
+    Column("source_time", String, comment="when the source said so; orders records of one version"),
+    Column("recorded_at", String, nullable=False, comment="when this store took the record in"),
+    Column("withdrawn", BLOB, comment="when and why, if the record was issued in error"),
+    Index("records_by_paper", "arxiv_id", "version"),
+)
+
+receipts = Table(
+    "receipts",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("record_id", Integer, ForeignKey("records.id"), nullable=False, index=True),
+    Column("receipt", BLOB, nullable=False),
+    Column("recorded_at", String, nullable=False),
+)
+
+earlier_blocks = Table(
+    "earlier_blocks",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("record_id", Integer, ForeignKey("records.id"), nullable=False, index=True),
+    Column("paper", BLOB, nullable=False),
+    Column("snapshot", BLOB, nullable=False),
+    Column("surroundings", BLOB, nullable=False),
+    Column("enrichment", BLOB),
+    Column("provenance", BLOB, nullable=False),
+    Column("updated_at", String, nullable=False, comment="of the record while it had these blocks"),
+    Column("replaced_at", String, nullable=False),
+)

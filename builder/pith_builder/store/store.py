@@ -1,0 +1,256 @@
+"""Records in a store: issuing into it, and finding them again."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+
+from pith_builder.alias import parse_alias
+from pith_builder.arxiv_id import ArxivId
+from pith_builder.errors import Ambiguous, NotFound
+from pith_builder.issue import Issuer, updated
+from pith_builder.metadata import PaperMetadata, Provenance
+from pith_builder.number import SUFFIX_LENGTH, PithNumber
+from pith_builder.published import PithRecord, Surroundings, assemble
+from pith_builder.receipt import Receipt
+from pith_builder.record import CanonicalRecord, Paper, canonical_record
+from pith_builder.snapshot import Enrichment, GraphSnapshot
+from pith_builder.store.database import open_engine, reading, writing
+from pith_builder.store.schema import earlier_blocks, receipts, records
+
+_PAPER = b'{"paper":'
+
+#: Newest of a paper: the highest version, then the latest time at which its source said so (DESIGN).
+_NEWEST_FIRST = (records.c.version.desc(), records.c.source_time.desc(), records.c.id.desc())
+
+
+class Withdrawal(msgspec.Struct, frozen=True):
+    """When a record was marked as issued in error, and why."""
+
+    at: str
+    reason: str
+
+
+class StoredRecord(msgspec.Struct, frozen=True):
+    """A record as the store has it; `recorded_at` is when it came in, in receipt form."""
+
+    record: PithRecord
+    enrichment: Enrichment | None
+    provenance: Provenance
+    recorded_at: str
+    withdrawn: Withdrawal | None
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What issuing did. `follows` is the paper's newest earlier number, where `issued` gave it another."""
+
+    action: Literal["issued", "stored", "updated"]
+    record: PithRecord
+    follows: str | None = None
+
+
+class Store:
+    """The records of a registry in a SQL database."""
+
+    def __init__(self, url: str) -> None:
+        """Open the store, made and migrated where needed. Raises StoreFailed."""
+        self._engine = open_engine(url)
+
+    def issue(
+        self, metadata: PaperMetadata, provenance: Provenance, issuer: Issuer, enrichment: Enrichment | None = None
+    ) -> Outcome:
+        """Issue a paper into the store.
+
+        The same digest is never issued twice: another paper block or enrichment replaces the old one, which is
+        kept; without an enrichment, the stored one stays. Raises LicenseUnknown, StoreFailed, KeyUnusable.
+        """
+        digest = canonical_record(metadata).digest()
+        if not self._has(digest):
+            record = issuer.issue(metadata, enrichment)  # signed outside the transaction, so that no one waits for it
+            with writing(self._engine) as connection:
+                follows = _newest_of(connection, metadata.arxiv_id, digest)
+                if _insert(connection, record, enrichment, provenance):
+                    return Outcome("issued", record, follows)
+        with writing(self._engine) as connection:
+            row = _row(connection, records.c.canonical_sha256 == digest)
+            stored = _stored(connection, row)
+            enrichment = enrichment or stored.enrichment
+            record = updated(stored.record, metadata, enrichment, issuer.profile, issuer.clock)
+            if record is stored.record:
+                return Outcome("stored", record)
+            _replace_blocks(connection, row, record, enrichment, provenance)
+            return Outcome("updated", record)
+
+    def find(self, alias: str) -> list[StoredRecord]:
+        """The records that an arXiv id, DOI, number, short form, transcription form or URL means, newest first.
+
+        Raises InvalidAlias for what is none of these.
+        """
+        meant = parse_alias(alias)
+        year = meant.year if isinstance(meant, PithNumber) else None
+        with reading(self._engine) as connection:
+            rows = connection.execute(sa.select(records).where(_named(meant)).order_by(*_NEWEST_FIRST)).all()
+            found = [_stored(connection, row) for row in rows]
+        return [stored for stored in found if year in (None, stored.record.canonical_record.year)]
+
+    def get(self, alias: str) -> StoredRecord:
+        """The one record that an alias means; of a paper with several, the newest.
+
+        Raises NotFound, Ambiguous with the candidates, InvalidAlias.
+        """
+        found = self.find(alias)
+        if not found:
+            raise NotFound(f"the store has no record of {alias}", hint="issue it with: pith-build issue ID")
+        if len({stored.record.source.id for stored in found}) > 1:
+            candidates = [f"{stored.record.pith_number} {stored.record.source.id}" for stored in found]
+            raise Ambiguous(
+                f"{alias} stands for {len(found)} numbers", candidates, hint="give more of the number, or all of it"
+            )
+        return found[0]
+
+    def receipts_of(self, number: PithNumber) -> list[Receipt]:
+        """All receipts of a number, oldest first; the last is the record's."""
+        with reading(self._engine) as connection:
+            found = connection.execute(
+                sa.select(receipts.c.receipt)
+                .join(records, records.c.id == receipts.c.record_id)
+                .where(records.c.suffix == number.suffix)
+                .order_by(receipts.c.id)
+            )
+            return [msgspec.json.decode(receipt, type=Receipt) for (receipt,) in found]
+
+    def count(self) -> int:
+        """How many records there are."""
+        with reading(self._engine) as connection:
+            return connection.scalar(sa.select(sa.func.count()).select_from(records)) or 0
+
+    def _has(self, digest: bytes) -> bool:
+        with reading(self._engine) as connection:
+            return connection.scalar(sa.select(records.c.id).where(records.c.canonical_sha256 == digest)) is not None
+
+
+# --- queries ----------------------------------------------------------------------------------------------------
+
+
+def _named(meant: ArxivId | PithNumber) -> sa.ColumnElement[bool]:
+    if isinstance(meant, ArxivId):
+        of_paper = records.c.arxiv_id == meant.id
+        return of_paper if meant.version is None else of_paper & (records.c.version == meant.version)
+    # A short form is a prefix: a range over the suffix, whose last symbol in order is Z.
+    return records.c.suffix.between(meant.suffix, meant.suffix.ljust(SUFFIX_LENGTH, "Z"))
+
+
+def _newest_of(connection: sa.Connection, arxiv_id: str, digest: bytes) -> str | None:
+    row = connection.execute(
+        sa.select(records.c.canonical)
+        .where(records.c.arxiv_id == arxiv_id, records.c.canonical_sha256 != digest)
+        .order_by(*_NEWEST_FIRST)
+        .limit(1)
+    ).first()
+    return None if row is None else str(msgspec.json.decode(row.canonical, type=CanonicalRecord).number())
+
+
+# --- rows -------------------------------------------------------------------------------------------------------
+
+
+def _row(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> sa.Row[Any]:
+    return connection.execute(sa.select(records).where(condition)).one()
+
+
+def _blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Provenance) -> dict[str, Any]:
+    paper = msgspec.json.encode(record.paper)
+    graph = msgspec.json.encode(record.graph_snapshot)
+    return {
+        "paper": paper,
+        "snapshot": b"{" + graph[len(_PAPER) + len(paper) + 1 :],  # its paper block stands first, and is the same
+        "surroundings": msgspec.json.encode(record.surroundings),
+        "enrichment": None if enrichment is None else enrichment.to_json(),
+        "provenance": msgspec.json.encode(provenance),
+    }
+
+
+def _insert(
+    connection: sa.Connection, record: PithRecord, enrichment: Enrichment | None, provenance: Provenance
+) -> bool:
+    """Whether the record is new; one with its digest may have come in meanwhile."""
+    canonical = record.canonical_record
+    recorded_at = record.receipt.signed_at
+    inserted = connection.execute(
+        insert(records)
+        .values(
+            canonical_sha256=bytes.fromhex(record.canonical_sha256),
+            suffix=record.number.suffix,
+            arxiv_id=canonical.source.id,
+            version=canonical.source.version,
+            canonical=canonical.to_bytes(),
+            layout=None if record.layout is None else msgspec.json.encode(record.layout),
+            base_url=record.base_url,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            source_time=provenance.source_time,
+            recorded_at=recorded_at,
+            **_blocks(record, enrichment, provenance),
+        )
+        .on_conflict_do_nothing()
+        .returning(records.c.id)
+    ).scalar()
+    if inserted is None:
+        return False
+    connection.execute(
+        receipts.insert().values(
+            record_id=inserted, receipt=msgspec.json.encode(record.receipt), recorded_at=recorded_at
+        )
+    )
+    return True
+
+
+def _replace_blocks(
+    connection: sa.Connection,
+    row: sa.Row[Any],
+    record: PithRecord,
+    enrichment: Enrichment | None,
+    provenance: Provenance,
+) -> None:
+    kept = {name: getattr(row, name) for name in ("paper", "snapshot", "surroundings", "enrichment", "provenance")}
+    connection.execute(
+        earlier_blocks.insert().values(
+            record_id=row.id, updated_at=row.updated_at, replaced_at=record.updated_at, **kept
+        )
+    )
+    connection.execute(
+        records.update()
+        .where(records.c.id == row.id)
+        .values(
+            updated_at=record.updated_at,
+            layout=None if record.layout is None else msgspec.json.encode(record.layout),
+            source_time=provenance.source_time,
+            **_blocks(record, enrichment, provenance),
+        )
+    )
+
+
+def _stored(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
+    """The record of a row, built anew from what the store keeps."""
+    receipt = connection.scalar(
+        sa.select(receipts.c.receipt).where(receipts.c.record_id == row.id).order_by(receipts.c.id.desc()).limit(1)
+    )
+    record = assemble(
+        msgspec.json.decode(row.canonical, type=CanonicalRecord),
+        msgspec.json.decode(row.paper, type=Paper),
+        msgspec.json.decode(_PAPER + row.paper + b"," + row.snapshot[1:], type=GraphSnapshot),
+        msgspec.json.decode(receipt or b"null", type=Receipt),
+        msgspec.json.decode(row.surroundings, type=Surroundings),
+        base_url=row.base_url,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    ).with_layout(None if row.layout is None else msgspec.json.decode(row.layout))
+    return StoredRecord(
+        record,
+        None if row.enrichment is None else Enrichment.from_json(row.enrichment),
+        msgspec.json.decode(row.provenance, type=Provenance),
+        row.recorded_at,
+        None if row.withdrawn is None else msgspec.json.decode(row.withdrawn, type=Withdrawal),
+    )
