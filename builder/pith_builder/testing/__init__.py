@@ -1,0 +1,75 @@
+"""What tests of pith records need: keys from a published seed, a clock that stands still, and factories.
+
+The keys made here are nobody's: their seeds are public, and their ids say TEST.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pith_builder.issue import Issuer
+from pith_builder.keyring import KeyRing, RingKey
+from pith_builder.metadata import PaperMetadata
+from pith_builder.published import PithRecord, Profile
+from pith_builder.signing import SeedSigner
+from pith_builder.snapshot import Enrichment
+
+#: The first reading of a `FrozenClock`.
+START = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
+
+
+class FrozenClock:
+    """A clock that gives `start`, moved on by `step` after each reading."""
+
+    def __init__(self, start: datetime = START, step: timedelta = timedelta(0)) -> None:
+        self.now = start
+        self.step = step
+
+    def __call__(self) -> datetime:
+        reading, self.now = self.now, self.now + self.step
+        return reading
+
+
+def make_signer(n: int = 1) -> SeedSigner:
+    """The `n`-th TEST key. Its seed is SHA-256 of the ASCII text `pith-build TEST key <n>`."""
+    return SeedSigner(f"TEST-v{n}-2026-01", hashlib.sha256(f"pith-build TEST key {n}".encode()).digest())
+
+
+def make_keyring(*signers: SeedSigner) -> KeyRing:
+    """A ring of these signers, the first one active and the others next; of the first TEST key without any."""
+    ring = KeyRing.empty()
+    for signer in signers or (make_signer(),):
+        state = "next" if ring.keys else "active"
+        not_before = START.replace(microsecond=0) - timedelta(days=1)
+        ring = ring.with_key(RingKey.of(signer.key_id, signer.public_key, state, "receipts", not_before))
+    return ring
+
+
+def make_metadata(**changes: Any) -> PaperMetadata:
+    """Metadata of a made-up paper, with other values in some fields."""
+    fields: dict[str, Any] = {
+        "arxiv_id": "2601.00001",
+        "version": 1,
+        "title": "A Made-Up Paper",
+        "abstract": "Nothing is shown here, and nothing else follows.",
+        "authors": "Ada Lovelace, Charles Babbage and Emmy Noether",
+        "categories": "cs.DL cs.CR",
+        "license": "http://creativecommons.org/licenses/by/4.0/",
+        "submitted_at": "2026-01-01T12:00:00Z",
+    }
+    return PaperMetadata(**fields | changes)
+
+
+def make_record(
+    metadata: PaperMetadata | None = None,
+    enrichment: Enrichment | None = None,
+    *,
+    signer: SeedSigner | None = None,
+    clock: FrozenClock | None = None,
+    profile: Profile | None = None,
+) -> PithRecord:
+    """A record of a made-up paper, signed with the first TEST key."""
+    issuer = Issuer(signer or make_signer(), profile, clock=clock or FrozenClock())
+    return issuer.issue(metadata or make_metadata(), enrichment)

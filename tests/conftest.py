@@ -1,0 +1,95 @@
+"""What all tests share: where the real records are, and a command line that runs in this process."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pith_builder import KeyRing, PaperMetadata
+from pith_builder.cli import main
+
+ROOT = Path(__file__).parent.parent
+REGISTRY = ROOT / "fixtures" / "registry"
+SEEDS = ("2403.07648v2", "2407.14645v1")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's root."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def registry() -> Path:
+    """The folder of real published records."""
+    return REGISTRY
+
+
+@pytest.fixture(params=SEEDS)
+def seed(request: pytest.FixtureRequest) -> tuple[PaperMetadata, bytes]:
+    """Each of the two complete published records, with the paper's metadata."""
+    folder = REGISTRY / "seeds"
+    metadata = PaperMetadata(**json.loads((folder / f"{request.param}.metadata.json").read_bytes()))
+    return metadata, (folder / f"{request.param}.record.json").read_bytes().rstrip(b"\n")
+
+
+@pytest.fixture(scope="session")
+def registry_ring() -> KeyRing:
+    """The built-in ring: the registry's key."""
+    return KeyRing.registry()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder, and no setting from this machine."""
+    for name in [name for name in os.environ if name.startswith("PITH_")]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "home"
+    monkeypatch.setenv("PITH_HOME", str(folder))
+    return folder
+
+
+class Result(NamedTuple):
+    """What a command line did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[Any]:
+        """Standard output as JSON Lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+@pytest.fixture
+def run(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run `pith-build` in this process: `run("compute", "--json", stdin=b"...")`."""
+    from pith_builder.cli import log
+
+    def call(*arguments: str | Path, stdin: bytes = b"") -> Result:
+        out, err = io.TextIOWrapper(io.BytesIO()), io.TextIOWrapper(io.BytesIO())
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        log.logger.cache_clear()
+        code = main([str(argument) for argument in arguments])
+        out.flush()
+        err.flush()
+        return Result(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())  # type: ignore[attr-defined]
+
+    return call
+
+
+@pytest.fixture
+def with_key(run: Callable[..., Result]) -> Callable[..., Result]:
+    """`run` in a home that has an unencrypted signing key."""
+    assert run("keys", "generate", "--unencrypted").code == 0
+    return run

@@ -1,0 +1,88 @@
+"""Write the generated files: keys/keyring.json, fixtures/metadata/, fixtures/records/.
+
+`make fixtures` runs this; a test runs it into an empty folder and compares every byte.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import msgspec
+
+from pith_builder import Enrichment, KeyRing, PaperMetadata
+from pith_builder.testing import make_keyring, make_metadata, make_record
+
+ROOT = Path(__file__).parent.parent
+
+ENRICHMENT = {
+    "headline": "A reviewed paper",
+    "verdict": {
+        "id": "TEST-verdict-1",
+        "model_set": {"reviewer": "TEST-model"},
+        "created_at": "2026-01-02T00:00:00+00:00",
+        "strongest_claim": "It holds.",
+        "one_line_summary": "A paper about nothing.",
+        "weakest_assumption": "That nothing exists.",
+    },
+    "claims": [
+        {
+            "kind": "strongest_claim",
+            "text": "It holds.",
+            "source": "verdict.strongest_claim",
+            "status": "machine_extracted",
+            "claim_id": "C1",
+            "attestation": "unclaimed",
+        }
+    ],
+    "integrity": {
+        "detectors_run": [{"name": "doi_compliance", "version": "1.0.0", "status": "completed", "findings_count": 1}],
+        "findings": [{"detector": "doi_compliance", "severity": "advisory", "note": "A DOI is broken by a line end."}],
+    },
+    "references": [
+        {"ref_index": n, "title": f"Reference {n}", "resolved": True, "is_internal_anchor": n == 1}
+        for n in range(1, 8)
+    ],
+    "formal_canon": {"evidence": [{"kind": "lean", "name": "nothing_exists"}], "anchors": ["nothing"]},
+    "author_claims": [{"author": "Ada Lovelace", "strength": "strong"}, {"author": "Emmy Noether", "strength": "weak"}],
+    "inbound_citations": [{"citing_arxiv_id": "2602.00001", "ref_index": 3, "is_internal_anchor": True}],
+    "events": [{"event_type": "citation_signature"}, {"event_type": "timestamp_anchor"}],
+}
+
+
+def generated() -> dict[str, bytes]:
+    """Path below the root -> content."""
+    real = ROOT / "fixtures" / "registry" / "seeds"
+    seeds = {name: json.loads((real / f"{name}.metadata.json").read_bytes()) for name in _SEEDS}
+    enrichment = Enrichment.from_json(json.dumps(ENRICHMENT))
+    ring = make_keyring().trusting(KeyRing.registry())
+    out = {
+        "keys/keyring.json": msgspec.json.format(ring.to_json(), indent=1) + b"\n",
+        "fixtures/enrichment.json": json.dumps(ENRICHMENT, indent=1).encode() + b"\n",
+        "fixtures/records/minimal.json": make_record().to_json() + b"\n",
+        "fixtures/records/old-id.json": make_record(
+            make_metadata(arxiv_id="hep-th/9901001", license="", submitted_at="1998-12-31T23:59:59Z")
+        ).to_json()
+        + b"\n",
+        "fixtures/records/reviewed.json": make_record(enrichment=enrichment).to_json() + b"\n",
+    }
+    for metadata in seeds.values():
+        name = f"{metadata['arxiv_id']}v{metadata['version']}"
+        out[f"fixtures/metadata/{name}.json"] = json.dumps(metadata, indent=1, ensure_ascii=False).encode() + b"\n"
+        out[f"fixtures/records/{name}.json"] = make_record(PaperMetadata(**metadata)).to_json() + b"\n"
+    return out
+
+
+_SEEDS = ("2403.07648v2", "2407.14645v1")
+
+
+def write(root: Path) -> None:
+    for name, content in generated().items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT)
