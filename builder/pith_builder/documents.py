@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar
 import msgspec
 
 from pith_builder.canonical import jsonb_order
-from pith_builder.errors import InvalidInput, InvalidJson, shown
+from pith_builder.errors import InvalidInput, InvalidJson, cut, shown
 
 #: Objects and lists inside each other, at most.
 MAX_DEPTH = 64
@@ -58,6 +58,8 @@ def loads(data: bytes | str) -> Any:
     """The value of one strict JSON text. Raises InvalidJson, with the line if there are several."""
     if len(data) > MAX_DOCUMENT:
         raise InvalidJson(f"longer than {MAX_DOCUMENT} bytes")
+    if isinstance(data, bytes) and (value := _in_usual_form(data)) is not None:
+        return value
     try:
         text = data if isinstance(data, str) else data.decode()
         value = _DECODER.decode(text)
@@ -72,6 +74,19 @@ def loads(data: bytes | str) -> Any:
     if _SURROGATE_ESCAPE.search(text) or not text.isascii():
         _check_surrogates(value)
     return value
+
+
+def _in_usual_form(data: bytes) -> Any:
+    """The short way, several times faster: the value of JSON in one of the two usual spellings, else None.
+
+    Bytes that come out again when their value is written hold no key twice, and nothing else that is lost.
+    """
+    try:
+        value = msgspec.json.decode(data)
+        compact = msgspec.json.encode(value)
+        return value if data == compact or data == msgspec.json.format(compact, indent=0) else None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
 
 
 def check_depth(value: Any) -> None:
@@ -170,7 +185,7 @@ def typed(cls: type[T], value: Any, error: type[InvalidInput]) -> T:
         return msgspec.convert(value, cls)
     except msgspec.ValidationError as failure:
         message, _, path = str(failure).partition(" - at `$")
-        raise error(message.replace("Object ", ""), field=path.strip("`.")) from None
+        raise error(cut(message.replace("Object ", "")), field=cut(path.strip("`."))) from None
 
 
 def _laid_out(known: Any, layout: Any) -> Any:

@@ -47,7 +47,11 @@ class PithError(Exception):
 
 def shown(value: object, limit: int = 60) -> str:
     """`repr(value)` for a message, cut to `limit` characters so that a hostile value can't flood a log."""
-    text = repr(value[: limit + 1] if isinstance(value, str | bytes) else value)
+    return cut(repr(value[: limit + 1] if isinstance(value, str | bytes) else value), limit)
+
+
+def cut(text: str, limit: int = 200) -> str:
+    """`text`, or its first `limit` characters and an ellipsis."""
     return text if len(text) <= limit else text[:limit] + "…"
 
 

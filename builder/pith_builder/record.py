@@ -50,7 +50,7 @@ class CanonicalRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     source: CanonicalSource
     metadata: CanonicalMetadata
-    schema_version: Literal["1.0"] = "1.0"
+    schema_version: Literal["1.0"]
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
@@ -127,6 +127,7 @@ def canonical_record(metadata: PaperMetadata) -> CanonicalRecord:
             text.text_sha256(metadata.title),
             text.text_sha256(metadata.abstract),
         ),
+        "1.0",
     )
 
 

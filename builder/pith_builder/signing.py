@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from functools import lru_cache
 from typing import Protocol
 
 import nacl.bindings
@@ -59,6 +60,7 @@ def signature_fits(public_key: bytes, message: bytes, signature: bytes) -> bool:
     return True
 
 
+@lru_cache(maxsize=64)
 def fingerprint(public_key: bytes) -> str:
     """The first 16 bytes of SHA-256 of the raw public key, 32 hex digits (PROTOCOL §6)."""
     return hashlib.sha256(public_key).digest()[:16].hex()

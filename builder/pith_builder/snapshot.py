@@ -201,14 +201,14 @@ class AuthorClaims(msgspec.Struct, frozen=True):
     snapshot_sha256: str
 
 
-class GraphSnapshot(msgspec.Struct, frozen=True):
+class GraphSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The snapshot in its stored order. Records of May 2026 have no `integrity` (PROTOCOL §5)."""
 
     paper: Paper
     claims: Claims
     source: Source
     verdict: Verdict
-    integrity: Integrity | msgspec.UnsetType
+    integrity: Integrity | msgspec.UnsetType = msgspec.UNSET
     references: References
     formal_canon: FormalCanon
     author_claims: AuthorClaims
@@ -299,15 +299,15 @@ def build_snapshot(
     source = canonical.source
     if enrichment is None:
         return GraphSnapshot(
-            paper,
-            _NO_CLAIMS,
-            source,
-            NO_VERDICT,
-            build_integrity(source.id, _NO_INTEGRITY),
-            _NO_REFERENCES,
-            _NO_FORMAL_CANON,
-            _NO_AUTHOR_CLAIMS,
-            builder_version,
+            paper=paper,
+            claims=_NO_CLAIMS,
+            source=source,
+            verdict=NO_VERDICT,
+            integrity=build_integrity(source.id, _NO_INTEGRITY),
+            references=_NO_REFERENCES,
+            formal_canon=_NO_FORMAL_CANON,
+            author_claims=_NO_AUTHOR_CLAIMS,
+            builder_version=builder_version,
         )
     claims, evidence, author_claims = enrichment.claims, enrichment.formal_canon.evidence, enrichment.author_claims
     strong = sum(row.strength == "strong" for row in _rows("author_claims", author_claims, AuthorClaim))

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from pith_builder import published, snapshot, text, times
-from pith_builder.errors import InvalidInput, InvalidJson, LicenseUnknown, VerificationFailed
+from pith_builder.errors import InvalidInput, InvalidJson, LicenseUnknown, VerificationFailed, cut
 from pith_builder.keyring import KeyRing, RingKey
 from pith_builder.metadata import PaperMetadata
 from pith_builder.number import PithNumber
@@ -98,13 +98,13 @@ def verify(
         except InvalidInput as error:
             return _malformed(error)
     case = _Case(record, keyring, metadata, at)
-    checks = [_run(name, function, case) for name, function in _CHECKS]
+    checks = [_run(check, case) for check in _CHECKS]
     return VerificationReport(record.pith_number, checks, record.base_url, record.receipt.key_id, record.unknown())
 
 
 def _malformed(error: InvalidInput) -> VerificationReport:
     reason = f"{error.field}: {error.message}" if error.field else error.message
-    rest = [Check(name, "not_checked", "the record has not the form of one") for name, _ in _CHECKS[1:]]
+    rest = [Check(check.name, "not_checked", "the record has not the form of one") for check in _CHECKS[1:]]
     return VerificationReport(None, [Check("form", "failed", reason), *rest])
 
 
@@ -125,14 +125,13 @@ class _Case:
         self.key: RingKey | None = keyring.find(record.receipt.key_id, record.receipt.public_key_fingerprint)
 
     @cached_property
+    def signed_at(self) -> datetime:
+        return _parsed("receipt.signed_at", self.record.receipt.signed_at, times.parse_receipt_time)
+
+    @cached_property
     def number(self) -> PithNumber:
         """The number that the canonical record has."""
         return PithNumber.from_digest(self.digest, self.record.canonical_record.year)
-
-    def given_metadata(self) -> PaperMetadata:
-        if self.metadata is None:
-            raise _NotChecked("no metadata given")
-        return self.metadata
 
 
 class _Failed(Exception):
@@ -143,34 +142,44 @@ class _NotChecked(Exception):
     pass
 
 
-_CheckFunction = Callable[[_Case], None]
-_CHECKS: list[tuple[str, _CheckFunction]] = []
+class _Named(NamedTuple):
+    """A check in the report's order; `passed` is its outcome where all is well."""
+
+    name: str
+    function: Callable[[_Case], None]
+    passed: Check
 
 
-def _check(function: _CheckFunction) -> _CheckFunction:
-    _CHECKS.append((function.__name__.lstrip("_"), function))
+_CHECKS: list[_Named] = []
+
+
+def _check(function: Callable[[_Case], None]) -> Callable[[_Case], None]:
+    _CHECKS.append(_Named(function.__name__, function, Check(function.__name__, "passed")))
     return function
 
 
-def _run(name: str, function: _CheckFunction, case: _Case) -> Check:
+def _check_with_metadata(function: Callable[[_Case, PaperMetadata], None]) -> None:
+    """A check that compares the record with the paper's metadata, where they are given."""
+
+    def with_metadata(case: _Case) -> None:
+        if case.metadata is None:
+            raise _NotChecked("no metadata of this paper were given")
+        function(case, case.metadata)
+
+    with_metadata.__name__ = function.__name__
+    _check(with_metadata)
+
+
+def _run(check: _Named, case: _Case) -> Check:
     try:
-        function(case)
+        check.function(case)
     except _Failed as failed:
-        return Check(name, "failed", str(failed))
+        return Check(check.name, "failed", str(failed))
     except _NotChecked as not_checked:
-        return Check(name, "not_checked", str(not_checked))
+        return Check(check.name, "not_checked", str(not_checked))
     except InvalidInput as error:  # a part of the record that can't be hashed or counted
-        return Check(name, "failed", str(error))
-    return _passed(name)
-
-
-def _passed(name: str) -> Check:
-    if name not in _PASSED:
-        _PASSED[name] = Check(name, "passed")
-    return _PASSED[name]
-
-
-_PASSED: dict[str, Check] = {}
+        return Check(check.name, "failed", str(error))
+    return check.passed
 
 
 def _same(what: str, found: object, expected: object) -> None:
@@ -187,8 +196,7 @@ def _same(what: str, found: object, expected: object) -> None:
 
 
 def _brief(value: object) -> str:
-    shown = msgspec.json.encode(value).decode()
-    return shown if len(shown) <= 80 else shown[:80] + "…"
+    return cut(msgspec.json.encode(value).decode(), 80)
 
 
 # --- the checks, in the order of the report ---------------------------------------------------------------------
@@ -369,7 +377,7 @@ def times_in_order(case: _Case) -> None:
     record, receipt = case.record, case.record.receipt
     first = _parsed("receipt.first_computed_at", receipt.first_computed_at, times.parse_receipt_time)
     reissued = _parsed("receipt.last_reissued_at", receipt.last_reissued_at, times.parse_receipt_time)
-    signed = _parsed("receipt.signed_at", receipt.signed_at, times.parse_receipt_time)
+    signed = case.signed_at
     created = _parsed("created_at", record.created_at, times.parse_record_time)
     updated = _parsed("updated_at", record.updated_at, times.parse_record_time)
     if not first <= created <= updated:
@@ -415,17 +423,16 @@ def key_valid(case: _Case) -> None:
     """The key may sign receipts at `signed_at`, as far as that unsigned time can be believed."""
     if case.key is None:
         raise _NotChecked("the key is not known")
-    signed_at = _parsed("receipt.signed_at", case.record.receipt.signed_at, times.parse_receipt_time)
+    signed_at = case.signed_at
     if case.at is not None and signed_at > case.at:
         raise _Failed(f"the receipt says {case.record.receipt.signed_at}, later than the time asked for")
     if objection := case.key.objection(signed_at, case.at):
         raise _Failed(objection)
 
 
-@_check
-def metadata(case: _Case) -> None:
+@_check_with_metadata
+def metadata(case: _Case, given: PaperMetadata) -> None:
     """Id, version, licence, categories and time are those of the metadata."""
-    given = case.given_metadata()
     try:
         expected = canonical_record(given)
     except LicenseUnknown as error:
@@ -436,29 +443,29 @@ def metadata(case: _Case) -> None:
         _same(f"canonical_record.metadata.{name}", getattr(found.metadata, name), getattr(expected.metadata, name))
 
 
-@_check
-def title(case: _Case) -> None:
+@_check_with_metadata
+def title(case: _Case, given: PaperMetadata) -> None:
     """The title is that of the metadata, hashed and shown."""
-    given, record = case.given_metadata(), case.record
+    record = case.record
     found = record.canonical_record.metadata.title_canon_sha256
     _same("title_canon_sha256", found, text.text_sha256(given.title))
     _same("paper.title", record.paper.title, text.collapse(given.title))
 
 
-@_check
-def abstract(case: _Case) -> None:
+@_check_with_metadata
+def abstract(case: _Case, given: PaperMetadata) -> None:
     """The abstract's hash is that of the metadata."""
     found = case.record.canonical_record.metadata.abstract_canon_sha256
-    _same("abstract_canon_sha256", found, text.text_sha256(case.given_metadata().abstract))
+    _same("abstract_canon_sha256", found, text.text_sha256(given.abstract))
 
 
-@_check
-def excerpt(case: _Case) -> None:
+@_check_with_metadata
+def excerpt(case: _Case, given: PaperMetadata) -> None:
     """The excerpt is that of the metadata's abstract."""
-    _same("paper.abstract_excerpt", case.record.paper.abstract_excerpt, text.excerpt(case.given_metadata().abstract))
+    _same("paper.abstract_excerpt", case.record.paper.abstract_excerpt, text.excerpt(given.abstract))
 
 
-@_check
-def authors(case: _Case) -> None:
+@_check_with_metadata
+def authors(case: _Case, given: PaperMetadata) -> None:
     """The author list is that of the metadata."""
-    _same("paper.authors_text", case.record.paper.authors_text, text.authors_text(case.given_metadata().authors))
+    _same("paper.authors_text", case.record.paper.authors_text, text.authors_text(given.authors))

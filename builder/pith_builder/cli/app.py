@@ -70,7 +70,7 @@ def _settings(
     ctx.obj = settings_.resolve(flags, os.environ)
 
 
-_COMMANDS = ("issue", "compute", "verify", "show", "resolve", "keys")
+COMMANDS = ("issue", "compute", "verify", "show", "resolve", "keys")
 
 
 def run(arguments: list[str]) -> int:
@@ -78,7 +78,7 @@ def run(arguments: list[str]) -> int:
     from pith_builder.cli import output
 
     try:
-        app(arranged(arguments, _COMMANDS), prog_name="pith-build")
+        app(arranged(arguments, COMMANDS), prog_name="pith-build")
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 1
     except PithError as error:

@@ -19,6 +19,7 @@ def compute(
     from pith_builder.cli import output
     from pith_builder.cli.papers import asked_for
     from pith_builder.errors import PithError
+    from pith_builder.number import PithNumber
     from pith_builder.record import canonical_record
 
     items = output.Items(json=as_json)
@@ -30,7 +31,8 @@ def compute(
         except PithError as error:
             items.failed(item.group, item.input, error)
             continue
-        digest, number = record.digest(), str(record.number())
+        digest = record.digest()
+        number = str(PithNumber.from_digest(digest, record.year))
         line = {
             "arxiv_id": record.source.id,
             "version": record.source.version,

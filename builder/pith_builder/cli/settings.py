@@ -7,7 +7,6 @@ started in (docs/decisions/0003).
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -78,11 +77,15 @@ def _default_home() -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(path.read_bytes().decode())
+        content = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise FileFailed(f"can't read the settings: {error.strerror}").at(file=str(path)) from None
+    import tomllib
+
+    try:
+        values = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidSetting(str(error)).at(file=str(path)) from None
     for name, value in values.items():

@@ -7,6 +7,7 @@ import hashlib
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -104,6 +105,7 @@ class PaperFile:
             return
         if self._spooled is None:
             self._spooled = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as this object
+            weakref.finalize(self, self._spooled.close)
             with files.failing("keep standard input in a temporary file", "-"):
                 shutil.copyfileobj(sys.stdin.buffer, self._spooled)
         self._spooled.seek(0)

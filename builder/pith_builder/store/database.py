@@ -94,9 +94,8 @@ def _revision(engine: sa.Engine, path: Path) -> str | None:
     if not path.exists() or path.stat().st_size == 0:
         return None
     with engine.begin() as connection:
-        if not sa.inspect(connection).has_table("alembic_version"):
-            return None
-        return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+        known = connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").scalar()
+        return known and connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
 
 
 def _migrate(engine: sa.Engine, path: Path) -> None:

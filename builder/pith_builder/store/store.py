@@ -74,14 +74,18 @@ class Store:
                 follows = _newest_of(connection, metadata.arxiv_id, digest)
                 if _insert(connection, record, enrichment, provenance):
                     return Outcome("issued", record, follows)
-        with writing(self._engine) as connection:
-            row = _row(connection, records.c.canonical_sha256 == digest)
+        with reading(self._engine) as connection:
+            stored = _stored(connection, _row(connection, digest))
+            record = updated(stored.record, metadata, enrichment or stored.enrichment, issuer.profile, issuer.clock)
+            if record is stored.record:
+                return Outcome("stored", record)
+        with writing(self._engine) as connection:  # again, since another process may have been here meanwhile
+            row = _row(connection, digest)
             stored = _stored(connection, row)
             enrichment = enrichment or stored.enrichment
             record = updated(stored.record, metadata, enrichment, issuer.profile, issuer.clock)
-            if record is stored.record:
-                return Outcome("stored", record)
-            _replace_blocks(connection, row, record, enrichment, provenance)
+            if record is not stored.record:
+                _replace_blocks(connection, row, record, enrichment, provenance)
             return Outcome("updated", record)
 
     def find(self, alias: str) -> list[StoredRecord]:
@@ -156,8 +160,8 @@ def _newest_of(connection: sa.Connection, arxiv_id: str, digest: bytes) -> str |
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def _row(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> sa.Row[Any]:
-    return connection.execute(sa.select(records).where(condition)).one()
+def _row(connection: sa.Connection, digest: bytes) -> sa.Row[Any]:
+    return connection.execute(sa.select(records).where(records.c.canonical_sha256 == digest)).one()
 
 
 def _blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Provenance) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pith_builder.issue import Issuer
-from pith_builder.keyring import KeyRing, RingKey
+from pith_builder.keyring import KeyRing, RingKey, State
 from pith_builder.metadata import PaperMetadata
 from pith_builder.published import PithRecord, Profile
 from pith_builder.signing import SeedSigner
@@ -41,7 +41,7 @@ def make_keyring(*signers: SeedSigner) -> KeyRing:
     """A ring of these signers, the first one active and the others next; of the first TEST key without any."""
     ring = KeyRing.empty()
     for signer in signers or (make_signer(),):
-        state = "next" if ring.keys else "active"
+        state: State = "next" if ring.keys else "active"
         not_before = START.replace(microsecond=0) - timedelta(days=1)
         ring = ring.with_key(RingKey.of(signer.key_id, signer.public_key, state, "receipts", not_before))
     return ring

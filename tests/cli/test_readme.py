@@ -1,0 +1,79 @@
+"""The README's commands and its Python work as written, and every --help answers."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pith_builder.cli import app
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.fixture
+def checkout(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a reader of the README has before them."""
+    folder = tmp_path / "checkout"
+    for name in ("fixtures", "keys"):
+        shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("private"))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_the_commands_of_the_readme_work_as_written(
+    root: Path, checkout: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PITH_KEY_PASSPHRASE", "correct horse battery staple")
+    commands = 0
+    for block in blocks((root / "README.md").read_text(), "console"):
+        for command, expected in re.findall(r"^\$ pith-build (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            result = run(*shlex.split(command))
+            assert result.code == 0, (command, result.err)
+            shown = re.sub(r"-\d{4}-\d\d$", "-YYYY-MM", result.out, flags=re.MULTILINE)
+            assert not expected or shown == re.sub(r"-\d{4}-\d\d$", "-YYYY-MM", expected, flags=re.MULTILINE), command
+            commands += 1
+    assert commands >= 8
+
+
+def test_the_make_targets_of_the_readme_exist(root: Path) -> None:
+    wanted = re.findall(r"^\$ make (\w+)", "".join(blocks((root / "README.md").read_text(), "console")), re.MULTILINE)
+    targets = re.findall(r"^(\w+):", (root / "Makefile").read_text(), re.MULTILINE)
+    assert wanted
+    assert set(wanted) <= set(targets)
+
+
+def test_the_python_of_the_readme_works(root: Path, checkout: Path) -> None:
+    (code,) = blocks((root / "README.md").read_text(), "python")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=checkout)
+    assert done.stdout == "pith:2024:BMWHAH2DRYP4HKSVZEJ4AAHEZE\nTrue\n"
+
+
+def test_the_links_of_the_pages_lead_somewhere(root: Path) -> None:
+    pages = [root / "README.md", *(root / "docs").rglob("*.md"), *root.glob("*/README.md")]
+    for page in pages:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_settings_of_the_readme_are_those_of_the_code(root: Path) -> None:
+    from pith_builder.cli.settings import VARIABLES
+
+    table = re.findall(r"^\| `(--[a-z-]+) .*?\| `(PITH_\w+)` \|", (root / "README.md").read_text(), re.MULTILINE)
+    assert dict(table) == {f"--{name.replace('_', '-')}": variable for name, variable in VARIABLES.items()}
+
+
+@pytest.mark.parametrize("command", [*app.COMMANDS, "keys generate", "keys list", "keys show", "keys export"])
+def test_every_command_has_help(command: str, run: Callable[..., Any]) -> None:
+    result = run(*command.split(), "--help")
+    assert result.code == 0
+    assert f"pith-build {command}" in result.out
