@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
+from hypothesis import settings
 
 from pith_builder import KeyRing, PaperMetadata
 from pith_builder.cli import main
@@ -18,6 +21,9 @@ from pith_builder.cli import main
 ROOT = Path(__file__).parent.parent
 REGISTRY = ROOT / "fixtures" / "registry"
 SEEDS = ("2403.07648v2", "2407.14645v1")
+
+settings.register_profile("tests", deadline=None)  # a busy machine is no failure
+settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session")
@@ -93,3 +99,45 @@ def with_key(run: Callable[..., Result]) -> Callable[..., Result]:
     """`run` in a home that has an unencrypted signing key."""
     assert run("keys", "generate", "--unencrypted").code == 0
     return run
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Start `pith-build` as a process of its own: `start("issue", env={"LC_ALL": "C"})`; none outlives the test."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def call(*arguments: str | Path, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.Popen[bytes]:
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command = [sys.executable, "-m", "pith_builder", *map(str, arguments)]
+        process = subprocess.Popen(command, env={**os.environ, **(env or {})}, **streams | options)
+        started.append(process)
+        return process
+
+    yield call
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def run_process(start: Callable[..., subprocess.Popen[bytes]]) -> Callable[..., Result]:
+    """Like `run`, in a process of its own."""
+
+    def call(*arguments: str | Path, stdin: bytes = b"", **options: Any) -> Result:
+        process = start(*arguments, **{"stdin": subprocess.PIPE} | options)
+        out, err = process.communicate(stdin if process.stdin else None, timeout=120)
+        return Result(process.returncode, (out or b"").decode(), (err or b"").decode())
+
+    return call
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Callable[..., Path]:
+    """Write metadata or rows as JSON Lines: `papers(make_metadata(), {"id": ...}, name="more.jsonl")`."""
+
+    def call(*rows: Any, name: str = "papers.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        return path
+
+    return call

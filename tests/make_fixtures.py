@@ -41,8 +41,7 @@ ENRICHMENT = {
         "findings": [{"detector": "doi_compliance", "severity": "advisory", "note": "A DOI is broken by a line end."}],
     },
     "references": [
-        {"ref_index": n, "title": f"Reference {n}", "resolved": True, "is_internal_anchor": n == 1}
-        for n in range(1, 8)
+        {"ref_index": n, "title": f"Reference {n}", "resolved": True, "is_internal_anchor": n == 1} for n in range(1, 8)
     ],
     "formal_canon": {"evidence": [{"kind": "lean", "name": "nothing_exists"}], "anchors": ["nothing"]},
     "author_claims": [{"author": "Ada Lovelace", "strength": "strong"}, {"author": "Emmy Noether", "strength": "weak"}],

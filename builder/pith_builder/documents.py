@@ -19,6 +19,9 @@ from pith_builder.errors import InvalidInput, InvalidJson, cut, shown
 #: Objects and lists inside each other, at most.
 MAX_DEPTH = 64
 
+#: With so few openings beside the Structs' own, no document is nested deeper than that.
+_SURELY_SHALLOW = MAX_DEPTH + 64
+
 #: A document, or a line of a JSON Lines file, at most (bytes).
 MAX_DOCUMENT = 64 * 2**20
 
@@ -63,16 +66,16 @@ def loads(data: bytes | str) -> Any:
     try:
         text = data if isinstance(data, str) else data.decode()
         value = _DECODER.decode(text)
+        if _SURROGATE_ESCAPE.search(text) or not text.isascii():
+            _check_surrogates(value)
     except UnicodeDecodeError as error:
         raise InvalidJson(f"invalid UTF-8 at byte {error.start}", hint="save the file as UTF-8") from None
     except json.JSONDecodeError as error:
         raise InvalidJson(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
-        raise InvalidJson(f"nested deeper than {MAX_DEPTH}") from None
+        raise _too_deep() from None
     except ValueError:  # Python refuses to read an integer of more than 4,300 digits
         raise InvalidJson("a number has too many digits") from None
-    if _SURROGATE_ESCAPE.search(text) or not text.isascii():
-        _check_surrogates(value)
     return value
 
 
@@ -96,7 +99,11 @@ def check_depth(value: Any) -> None:
         level = [child for parent in level for child in _children(parent)]
         if not level:
             return
-    raise InvalidJson(f"nested deeper than {MAX_DEPTH}")
+    raise _too_deep()
+
+
+def _too_deep() -> InvalidJson:
+    return InvalidJson(f"nested deeper than {MAX_DEPTH}")
 
 
 def _children(value: Any) -> list[Any]:
@@ -135,15 +142,17 @@ class Document(msgspec.Struct, frozen=True, dict=True):
         """Read a document from what `loads` gave."""
         check_depth(value)
         document = typed(cls, value, cls.error)
-        layout = value if any(_unknown(msgspec.to_builtins(document), value, "")) else None
-        return document.with_layout(layout)
+        has_unknown = next(_unknown(msgspec.to_builtins(document), value, ""), None) is not None
+        return document.with_layout(value if has_unknown else None)
 
     @classmethod
     def _from_own_form(cls, data: bytes | str) -> Self | None:
         """The short way: bytes that we would write ourselves hold nothing twice and nothing unknown."""
         try:
-            document = msgspec.json.decode(data, type=cls)
             raw = data if isinstance(data, bytes) else data.encode()
+            if raw.count(b"{") + raw.count(b"[") > _SURELY_SHALLOW:
+                return None
+            document = msgspec.json.decode(raw, type=cls)
             return document if msgspec.json.encode(document) == raw else None
         except (msgspec.MsgspecError, UnicodeError, RecursionError, InvalidInput):
             return None

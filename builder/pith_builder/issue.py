@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pith_builder import times
 from pith_builder.metadata import PaperMetadata
-from pith_builder.published import PithRecord, Profile, Surroundings, assemble
+from pith_builder.published import DEFAULT_PROFILE, PithRecord, Profile, Surroundings, assemble
 from pith_builder.receipt import Receipt, sign_receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.signing import Signer
@@ -15,9 +15,10 @@ from pith_builder.times import Clock
 class Issuer:
     """Issues records under one key and one profile."""
 
-    def __init__(self, signer: Signer, profile: Profile | None = None, *, clock: Clock) -> None:
+    def __init__(self, signer: Signer, profile: Profile = DEFAULT_PROFILE, clock: Clock = times.no_clock) -> None:
+        """`clock` gives aware datetimes in UTC; there is no default one, since the core reads no clock of its own."""
         self.signer = signer
-        self.profile = profile or Profile()
+        self.profile = profile
         self.clock = clock
 
     def issue(self, metadata: PaperMetadata, enrichment: Enrichment | None = None) -> PithRecord:

@@ -26,6 +26,9 @@ class Profile(msgspec.Struct, frozen=True):
     builder_version: str = "pith-number-builder-2026-05-17-v1"
 
 
+DEFAULT_PROFILE = Profile()
+
+
 # --- the parts, fields in the published order -------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import msgspec
 
@@ -12,7 +12,7 @@ from pith_builder import text, times
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.documents import loads, typed
 from pith_builder.errors import InvalidArxivId, InvalidRecord, LicenseUnknown
-from pith_builder.metadata import PaperMetadata
+from pith_builder.metadata import MAX_VERSION, PaperMetadata
 from pith_builder.number import PithNumber
 
 _HEX_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -24,7 +24,7 @@ class Source(msgspec.Struct, frozen=True):
 
     id: str
     kind: Literal["arxiv"]
-    version: int
+    version: Annotated[int, msgspec.Meta(ge=1, le=MAX_VERSION)]
 
 
 class CanonicalSource(Source, frozen=True, forbid_unknown_fields=True):
@@ -103,8 +103,6 @@ class CanonicalRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return "source.id", error.message
         if canonical_id != ArxivId(source.id):
             return "source.id", f"is not the canonical form, {canonical_id.id}"
-        if source.version < 1:
-            return "source.version", "is below 1"
         return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from typing import NewType
 
 from pith_builder.errors import InvalidText, shown
@@ -23,6 +24,8 @@ _LOWER = bytes(range(256)).lower()
 _LOWER_AND_SPACE = bytes(0x20 if c in _ASCII_WHITESPACE else c for c in _LOWER)
 _NOT_LETTER_OR_DIGIT = bytes(c for c in range(128) if not chr(c).isalnum() and chr(c) != "\n")
 _TWO_SPACES = re.compile(b"  ")
+_WHITESPACE = re.compile(r"\s")  # for text, what str.split takes for whitespace
+_PART = 2**20
 
 
 def canonical_text(s: str) -> CanonicalText:
@@ -42,10 +45,12 @@ def _canonical_utf8(s: str) -> bytes:
     check_text(s)
     if s.isascii():
         spaced = s.encode().translate(_LOWER_AND_SPACE).strip(b" ")
-        return b" ".join(spaced.split()) if _TWO_SPACES.search(spaced) else spaced
+        while _TWO_SPACES.search(spaced):  # each turn halves the longest run
+            spaced = spaced.replace(b"  ", b" ")
+        return spaced
     from pith_builder.unicode14 import lower
 
-    return collapse(lower(s)).encode()
+    return _by_parts(s, lambda part: " ".join(lower(part).split())).encode()
 
 
 def check_text(s: str) -> None:
@@ -64,7 +69,20 @@ def check_text(s: str) -> None:
 
 def collapse(s: str) -> str:
     """Every run of whitespace one space, ends stripped; case stays (the published title, PROTOCOL §4)."""
-    return " ".join(s.split())
+    return _by_parts(s, lambda part: " ".join(part.split()))
+
+
+def _by_parts(s: str, change: Callable[[str], str]) -> str:
+    """`change(s)`; of a huge text part by part, cut at whitespace, so that its words never all stand in memory."""
+    if len(s) <= _PART:
+        return change(s)
+    parts, start = [], 0
+    while start < len(s):
+        space = _WHITESPACE.search(s, start + _PART)
+        end = space.start() if space else len(s)
+        parts.append(change(s[start:end]))
+        start = end
+    return " ".join(filter(None, parts))
 
 
 def unwrap(abstract: str) -> str:
@@ -93,7 +111,8 @@ def unwrap(abstract: str) -> str:
 def excerpt(abstract: str) -> str:
     """The first 600 code points of the unwrapped abstract, cut where they end (PROTOCOL §4)."""
     head = abstract.strip()[: EXCERPT_LENGTH + 2]
-    if "\n " in head or " \n" in head or "\t" in head or "\r" in head:
+    blank_over_the_cut = head.endswith("   ")  # a newline may follow, which takes the blanks before it away
+    if "\n " in head or " \n" in head or "\t" in head or "\r" in head or blank_over_the_cut:
         return unwrap(abstract)[:EXCERPT_LENGTH]
     return head[:EXCERPT_LENGTH].replace("\n", " ")  # simple wraps only: one character stays one character
 
@@ -112,7 +131,7 @@ def authors_text(raw: str) -> str:
 def _collation_keys(names: list[str]) -> list[bytes]:
     """For each name the UTF-8 of its letters and digits, lower-cased: what the order of authors looks at."""
     together = "\n".join(names)  # a collapsed name has no newline
-    if together.isascii():
+    if names and together.isascii():
         return together.encode().translate(_LOWER, _NOT_LETTER_OR_DIGIT).split(b"\n")
     from pith_builder.unicode14 import letters_and_digits
 

@@ -9,6 +9,12 @@ from datetime import UTC, datetime
 #: What gives the time: an aware datetime in UTC. The core never asks a clock of its own.
 Clock = Callable[[], datetime]
 
+
+def no_clock() -> datetime:
+    """The clock of those who were given none: refuses to tell the time."""
+    raise TypeError("a clock is needed, for example: clock=lambda: datetime.now(UTC)")
+
+
 _TO_SECONDS = r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d"
 _SECONDS = re.compile(_TO_SECONDS + "Z", re.ASCII)
 _RECEIPT = re.compile(_TO_SECONDS + r"\.\d{6}Z", re.ASCII)

@@ -138,7 +138,8 @@ def description(metadata: PaperMetadata) -> bytes:
     """A digest of all that a record shows of a paper; wraps and the order of authors don't count."""
     shown = (
         text.collapse(metadata.title),
-        text.collapse(metadata.abstract),
+        text.text_sha256(metadata.abstract),
+        text.excerpt(metadata.abstract),
         text.authors_text(metadata.authors),
         metadata.categories.split(),
         metadata.license,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 from pith_builder.documents import MAX_DOCUMENT, loads
 from pith_builder.errors import InvalidJson
 
 _BOM = b"\xef\xbb\xbf"
+_LINES_LOOKED_AT = 100
 
 
 class Piece(NamedTuple):
@@ -20,35 +22,35 @@ class Piece(NamedTuple):
     data: bytes
 
 
+class _Lines(Protocol):
+    def readline(self, size: int, /) -> bytes: ...
+
+
 def pieces(stream: BinaryIO) -> Iterator[Piece]:
     """The documents of a stream, in order, none longer than `MAX_DOCUMENT` (a longer one comes cut, and fails).
 
     A stream whose first line is a JSON value is JSON Lines; any other is one document, unless it can't be read
-    as one and a later line can.
+    as one and a line soon after the first can.
     """
-    lines = _lines(stream)
-    first = next(lines, None)
+    first = next((piece for piece in _lines(stream) if piece.data.strip()), None)
     if first is None:
         return
-    head, size = [first], len(first.data)
+    begins, source = first.offset + len(first.data), _PutBack(b"", stream)
     if not _is_json(first.data):
-        for piece in lines:
-            head.append(piece)
-            size += len(piece.data)
-            if size > MAX_DOCUMENT:
-                break
-        whole = first._replace(data=b"".join(piece.data for piece in head))
-        if len(head) == 1 or _is_json(whole.data) or not any(_is_object(piece.data) for piece in head[1:]):
-            yield whole._replace(data=whole.data.rstrip())
+        rest = stream.read(MAX_DOCUMENT)
+        rest += stream.readline(MAX_DOCUMENT) if len(rest) == MAX_DOCUMENT else b""
+        whole = (first.data + rest).rstrip()
+        if _is_json(whole) or not any(map(_is_object, itertools.islice(io.BytesIO(rest), _LINES_LOOKED_AT))):
+            yield first._replace(data=whole)
             return
-    for piece in itertools.chain(head, lines):
-        if piece.data.strip():
-            yield piece._replace(data=piece.data.rstrip())
+        source = _PutBack(rest, stream)
+    for piece in itertools.chain([first], _lines(source, first.line, begins)):
+        if data := piece.data.rstrip():
+            yield piece._replace(data=data)
 
 
-def _lines(stream: BinaryIO) -> Iterator[Piece]:
-    """The lines from the first that isn't blank, as they are; a byte order mark at the start is skipped."""
-    number, offset, begun = 0, 0, False
+def _lines(stream: _Lines, number: int = 0, offset: int = 0) -> Iterator[Piece]:
+    """The lines as they are; a byte order mark at the start of all is skipped."""
     while line := stream.readline(MAX_DOCUMENT + 1):
         number += 1
         begins = offset
@@ -57,11 +59,20 @@ def _lines(stream: BinaryIO) -> Iterator[Piece]:
             offset += len(rest)  # the tail of an overlong line is passed over
             if rest.endswith(b"\n"):
                 break
-        if number == 1 and line.startswith(_BOM):
+        if begins == 0 and line.startswith(_BOM):
             line, begins = line[len(_BOM) :], len(_BOM)
-        begun = begun or bool(line.strip())
-        if begun:
-            yield Piece(number, begins, line)
+        yield Piece(number, begins, line)
+
+
+class _PutBack:
+    """A stream to which whole lines that were read are put back."""
+
+    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+        self._head = io.BytesIO(head)
+        self._stream = stream
+
+    def readline(self, size: int, /) -> bytes:
+        return self._head.readline(size) or self._stream.readline(size)
 
 
 def _is_json(data: bytes) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from pith_builder.issue import Issuer
 from pith_builder.keyring import KeyRing, RingKey, State
 from pith_builder.metadata import PaperMetadata
-from pith_builder.published import PithRecord, Profile
+from pith_builder.published import DEFAULT_PROFILE, PithRecord, Profile
 from pith_builder.signing import SeedSigner
 from pith_builder.snapshot import Enrichment
 
@@ -68,8 +68,8 @@ def make_record(
     *,
     signer: SeedSigner | None = None,
     clock: FrozenClock | None = None,
-    profile: Profile | None = None,
+    profile: Profile = DEFAULT_PROFILE,
 ) -> PithRecord:
     """A record of a made-up paper, signed with the first TEST key."""
-    issuer = Issuer(signer or make_signer(), profile, clock=clock or FrozenClock())
+    issuer = Issuer(signer or make_signer(), profile, clock or FrozenClock())
     return issuer.issue(metadata or make_metadata(), enrichment)

@@ -1,0 +1,213 @@
+"""`pith-build show` and `resolve`: everything that people call a paper, and what they get."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pith_builder import PithNumber, canonical_record
+from pith_builder.testing import make_metadata
+
+Run = Callable[..., Any]
+NUMBER = canonical_record(make_metadata()).number()
+SUFFIX = NUMBER.suffix
+OLD_ID = make_metadata(arxiv_id="hep-th/9901001", submitted_at="1999-01-01T00:00:00Z")
+
+ALIASES = {
+    "id": "2601.00001",
+    "id with version": "2601.00001v1",
+    "arXiv: form": "arXiv:2601.00001v1 [cs.DL]",
+    "abs URL": "https://arxiv.org/abs/2601.00001",
+    "DOI": "10.48550/arXiv.2601.00001",
+    "DOI in lower case": "10.48550/arxiv.2601.00001",
+    "number": f"pith:2026:{SUFFIX}",
+    "number in lower case": f"pith:2026:{SUFFIX}".lower(),
+    "short 8": f"pith:{SUFFIX[:8]}",
+    "short 12": f"pith:{SUFFIX[:12]}",
+    "short 16": f"pith:{SUFFIX[:16]}",
+    "short in lower case": f"pith:{SUFFIX[:8]}".lower(),
+    "suffix": SUFFIX,
+    "suffix in lower case": SUFFIX.lower(),
+    "bare short 8": SUFFIX[:8],
+    "transcription": NUMBER.transcription(),
+    "transcription as typed": NUMBER.transcription().lower().replace("-", " "),
+    "record URL": f"https://pith.science/pith/{SUFFIX}",
+    "JSON URL": f"https://pith.science/pith/{SUFFIX}.json",
+    "paper URL": f"https://pith.science/paper/{SUFFIX[:8]}",
+    "API URL": f"https://pith.science/api/pith-number/{SUFFIX}/graph.json",
+}
+
+
+@pytest.fixture
+def stored(with_key: Run, papers: Run) -> Run:
+    """`run` with two papers in the store."""
+    assert with_key("issue", "--metadata", papers(make_metadata(), OLD_ID)).code == 0
+    return with_key
+
+
+@pytest.mark.parametrize("alias", ALIASES.values(), ids=ALIASES.keys())
+def test_every_alias_resolves_to_the_number(stored: Run, alias: str) -> None:
+    result = stored("resolve", alias)
+    assert (result.code, result.out, result.err) == (0, f"{NUMBER}\n", "")
+
+
+@pytest.mark.parametrize("alias", ["hep-th/9901001", "hep-th/9901001v1", "10.48550/arxiv.hep-th/9901001"])
+def test_old_ids_resolve(stored: Run, alias: str) -> None:
+    assert stored("resolve", alias).out == f"{canonical_record(OLD_ID).number()}\n"
+
+
+@pytest.mark.parametrize("form", ["arxiv", "arxiv_version", "doi", "pith_short_8", "pith_short_12", "pith_short_16"])
+def test_aliases_that_a_record_prints_resolve_to_it(stored: Run, form: str) -> None:
+    aliases = json.loads(stored("show", "2601.00001", "--part", "aliases", "--json").out)
+    [value] = [alias["alias_value"] for alias in aliases if alias["alias_kind"] == form]
+    assert stored("resolve", value).out == f"{NUMBER}\n"
+
+
+def test_resolve_as_json_tells_all_forms(stored: Run) -> None:
+    [line] = stored("resolve", "2601.00001", "--json").lines
+    assert line == {
+        "input": "2601.00001",
+        "pith_number": str(NUMBER),
+        "arxiv_id": "2601.00001",
+        "version": 1,
+        "transcription": NUMBER.transcription(),
+        "url": f"https://pith.science/pith/{SUFFIX}",
+    }
+
+
+@pytest.mark.parametrize("command", ["show", "resolve"])
+@pytest.mark.parametrize(
+    "alias",
+    [
+        "2601.00009",
+        "2601.00001v2",
+        f"pith:2025:{SUFFIX}",
+        "pith:2026:AAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "pith:AAAAAAAA",
+        PithNumber("A" * 26).transcription(),
+    ],
+    ids=["id", "version", "wrong year", "number", "short", "transcription"],
+)
+def test_alias_found_nowhere_is_1(stored: Run, command: str, alias: str) -> None:
+    result = stored(command, alias)
+    assert (result.code, result.out) == (1, "")
+    assert f"the store has no record of {alias}" in result.err
+
+
+@pytest.mark.parametrize("command", ["show", "resolve"])
+@pytest.mark.parametrize(
+    "alias", ["", "hello", "pith:26:XYZ", f"pith:2026:{SUFFIX[:8]}", SUFFIX[:9], "2613.00001", "é"]
+)
+def test_text_that_is_no_alias_is_3(stored: Run, command: str, alias: str) -> None:
+    result = stored(command, alias)
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith("pith-build: ")
+
+
+@pytest.mark.parametrize(("alias", "code"), [("2601.00009", "not_found"), ("hello", "invalid_alias")])
+@pytest.mark.parametrize("command", ["show", "resolve"])
+def test_failure_as_json_names_its_input(stored: Run, command: str, alias: str, code: str) -> None:
+    [line] = stored(command, alias, "--json").lines
+    assert line["error"]["code"] == code
+    assert line["input"] == alias
+
+
+def insert_neighbour(home: Path, suffix: str) -> None:
+    """A second paper's row, crafted to share the beginning of the first one's suffix."""
+    with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(records)") if row[1] != "id"]
+        made_up = {"suffix": suffix, "canonical_sha256": b"\0" * 32}
+        chosen = ", ".join(":" + name if name in made_up else name for name in columns)
+        connection.execute(
+            f"INSERT INTO records ({', '.join(columns)}) SELECT {chosen} FROM records "
+            "WHERE arxiv_id = 'hep-th/9901001'",
+            made_up,
+        )
+        [(number,)] = connection.execute("SELECT max(id) FROM records").fetchall()
+        connection.execute(
+            "INSERT INTO receipts (record_id, receipt, recorded_at) "
+            "SELECT ?, receipt, recorded_at FROM receipts WHERE record_id = "
+            "(SELECT min(id) FROM records WHERE arxiv_id = 'hep-th/9901001')",
+            (number,),
+        )
+
+
+@pytest.mark.parametrize("command", ["show", "resolve"])
+def test_ambiguous_short_form_lists_the_candidates(stored: Run, home: Path, command: str) -> None:
+    insert_neighbour(home, SUFFIX[:8] + "7" * 18)
+    result = stored(command, f"pith:{SUFFIX[:8]}")
+    assert (result.code, result.out) == (1, "")
+    assert f"  {NUMBER} 2601.00001\n" in result.err
+    assert " hep-th/9901001\n" in result.err
+
+
+def test_ambiguous_short_form_as_json_lists_the_candidates(stored: Run, home: Path) -> None:
+    insert_neighbour(home, SUFFIX[:8] + "7" * 18)
+    [line] = stored("resolve", SUFFIX[:8], "--json").lines
+    assert line["error"]["code"] == "ambiguous"
+    assert len(line["error"]["candidates"]) == 2
+
+
+@pytest.mark.parametrize("length", [12, 16, 26])
+def test_more_of_the_number_settles_it(stored: Run, home: Path, length: int) -> None:
+    insert_neighbour(home, SUFFIX[:8] + "7" * 18)
+    assert stored("resolve", SUFFIX[:length]).out == f"{NUMBER}\n"
+
+
+def test_paper_with_several_versions_means_the_newest(with_key: Run, papers: Run) -> None:
+    metadata = [make_metadata(version=version) for version in (2, 10, 9)]
+    assert with_key("issue", "--metadata", papers(*metadata)).code == 0
+    assert with_key("resolve", "2601.00001").out == f"{canonical_record(metadata[1]).number()}\n"
+
+
+def test_version_asked_for_is_the_one_shown(with_key: Run, papers: Run) -> None:
+    metadata = [make_metadata(version=version) for version in (1, 2)]
+    assert with_key("issue", "--metadata", papers(*metadata)).code == 0
+    assert with_key("resolve", "2601.00001v1").out == f"{canonical_record(metadata[0]).number()}\n"
+
+
+def test_shown_record_is_the_issued_one_byte_for_byte(with_key: Run, root: Path, papers: Run) -> None:
+    issued = with_key(
+        "issue", "--json", "--metadata", papers(make_metadata()), "--enrichment", root / "fixtures" / "enrichment.json"
+    )
+    assert with_key("show", "2601.00001", "--json").out == issued.out
+
+
+def test_shown_record_for_a_person_is_the_same_with_line_breaks(stored: Run) -> None:
+    result = stored("show", "2601.00001")
+    assert len(result.out.splitlines()) > 100
+    assert json.loads(result.out) == stored("show", "2601.00001", "--json").lines[0]
+
+
+def test_part_of_a_record(stored: Run) -> None:
+    [whole] = stored("show", "2601.00001", "--json").lines
+    assert stored("show", "2601.00001", "--part", "receipt", "--json").lines == [whole["receipt"]]
+
+
+def test_part_that_records_do_not_have_is_wrong_usage(stored: Run) -> None:
+    result = stored("show", "2601.00001", "--part", "nonsense")
+    assert (result.code, result.out) == (2, "")
+    assert "receipt" in result.err
+
+
+def test_provenance_tells_where_the_metadata_came_from(stored: Run) -> None:
+    provenance = json.loads(stored("show", "2601.00001", "--provenance").out)
+    assert provenance["source"] == "json:papers.jsonl"
+    assert len(provenance["raw_sha256"]) == 64
+    assert provenance["withdrawn"] is False
+    assert provenance["recorded_at"] == json.loads(stored("show", "2601.00001").out)["receipt"]["signed_at"]
+
+
+def test_record_issued_in_error_is_shown_with_the_notice(stored: Run, home: Path) -> None:
+    with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
+        notice = json.dumps({"at": "2026-02-03T00:00:00Z", "reason": "wrong title"}).encode()
+        connection.execute("UPDATE records SET withdrawn = ? WHERE suffix = ?", (notice, SUFFIX))
+    result = stored("show", "2601.00001", "--json")
+    assert (result.code, result.err) == (0, "withdrawn on 2026-02-03T00:00:00Z: wrong title\n")
+    assert result.lines[0]["pith_number"] == str(NUMBER)

@@ -1,0 +1,145 @@
+"""`pith-build verify`: files and streams of records, reports, and the codes that follow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pith_builder.testing import make_keyring, make_metadata, make_record, make_signer
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    """The ring of the TEST keys."""
+    path = tmp_path / "ring.json"
+    path.write_bytes(make_keyring(make_signer(1), make_signer(2)).to_json())
+    return path
+
+
+def forged(**changes: Any) -> bytes:
+    return json.dumps(json.loads(make_record().to_json()) | changes).encode()
+
+
+def test_registrys_records_verify_without_any_setting(run: Run, home: Path, registry: Path) -> None:
+    result = run("verify", *sorted((registry / "seeds").glob("*.record.json")))
+    assert (result.code, result.err) == (0, "")
+    assert not home.exists()
+
+
+def test_report_for_a_person_has_a_line_a_check_and_names_what_nothing_binds(run: Run, registry: Path) -> None:
+    lines = run("verify", registry / "seeds" / "2403.07648v2.record.json").out.splitlines()
+    assert any(line.split() == ["passed", "signature"] for line in lines)
+    assert any(line.strip().startswith("not checked") for line in lines)
+    assert any("not bound by hash or signature" in line for line in lines)
+    assert lines[-1] == "ok: pith:2024:BMWHAH2DRYP4HKSVZEJ4AAHEZE"
+
+
+def test_report_as_json_is_one_line_a_record(run: Run, ring: Path, tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    records.write_bytes(make_record().to_json() + b"\n\n" + make_record(make_metadata(version=2)).to_json() + b"\n")
+    result = run("verify", "--json", "--keyring", ring, records)
+    assert result.code == 0
+    assert [(line["input"], line["ok"]) for line in result.lines] == [(f"{records}:1", True), (f"{records}:3", True)]
+    assert {check["status"] for check in result.lines[0]["checks"]} == {"passed", "not_checked"}
+
+
+def test_record_from_standard_input(run: Run, ring: Path) -> None:
+    result = run("verify", "--json", "--keyring", ring, "-", stdin=make_record().to_json())
+    assert (result.code, result.lines[0]["input"]) == (0, "-:1")
+
+
+def test_record_with_line_breaks_is_one_record(run: Run, ring: Path) -> None:
+    pretty = json.dumps(json.loads(make_record().to_json()), indent=2).encode()
+    assert run("verify", "--keyring", ring, "-", stdin=b"\xef\xbb\xbf" + pretty.replace(b"\n", b"\r\n")).code == 0
+
+
+def test_record_that_fails_is_1_and_says_which_check(run: Run, ring: Path) -> None:
+    result = run("verify", "--keyring", ring, "-", stdin=forged(pith_number="pith:2026:AAAAAAAAAAAAAAAAAAAAAAAAAA"))
+    assert result.code == 1
+    assert "FAILED" in result.out
+    assert "number" in result.out
+
+
+def test_one_that_fails_among_good_ones_is_1(run: Run, ring: Path) -> None:
+    good = make_record().to_json()
+    result = run(
+        "verify", "--json", "--keyring", ring, "-", stdin=b"\n".join([good, forged(short_pith_number=""), good])
+    )
+    assert result.code == 1
+    assert [line["ok"] for line in result.lines] == [True, False, True]
+
+
+def test_unknown_key_is_1(run: Run) -> None:
+    assert run("verify", "-", stdin=make_record().to_json()).code == 1
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"no JSON", b'{"a":1,"a":1}', b'{"a":NaN}', b'"\\ud800"', b"{} x", b"\xff"]
+)
+def test_file_without_any_record_is_3(run: Run, data: bytes) -> None:
+    result = run("verify", "--json", "-", stdin=data)
+    assert result.code == 3
+    assert [line["error"]["code"] for line in result.lines] == ["invalid_json"]
+
+
+def test_line_that_cannot_be_read_among_records_is_1(run: Run, ring: Path) -> None:
+    result = run("verify", "--keyring", ring, "-", stdin=make_record().to_json() + b"\n{\n")
+    assert result.code == 1
+
+
+def test_of_several_files_the_highest_code_counts(run: Run, ring: Path, tmp_path: Path) -> None:
+    (tmp_path / "good").write_bytes(make_record().to_json())
+    (tmp_path / "forged").write_bytes(forged(short_pith_number="pith:AAAAAAAA"))
+    (tmp_path / "broken").write_bytes(b"{")
+    files = [tmp_path / name for name in ("broken", "forged", "good")]
+    result = run("verify", "--keyring", ring, *files)
+    assert result.code == 3
+    assert "ok: pith:2026" in result.out  # it went on to the last
+
+
+def test_file_that_is_not_there_is_5(run: Run, tmp_path: Path) -> None:
+    result = run("verify", tmp_path / "none.json")
+    assert (result.code, result.out) == (5, "")
+
+
+def test_damaged_ring_is_3(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ring.json").write_text("{}")
+    assert run("verify", "--keyring", tmp_path / "ring.json", "-", stdin=make_record().to_json()).code == 3
+
+
+def test_metadata_are_compared(run: Run, ring: Path, papers: Run, tmp_path: Path) -> None:
+    (tmp_path / "record").write_bytes(make_record().to_json())
+    same = run("verify", "--keyring", ring, tmp_path / "record", "--metadata", papers(make_metadata()))
+    other = run(
+        "verify", "--keyring", ring, tmp_path / "record", "--metadata", papers(make_metadata(title="Another Title"))
+    )
+    assert (same.code, other.code) == (0, 1)
+
+
+def test_metadata_with_line_breaks_are_compared_with_the_paper_of_each_record(
+    run: Run, ring: Path, papers: Run
+) -> None:
+    second = make_metadata(arxiv_id="2601.00002", title="A Second Paper")
+    data = make_record().to_json() + b"\n" + make_record(second).to_json()
+    result = run("verify", "--json", "--keyring", ring, "-", "--metadata", papers(second, make_metadata()), stdin=data)
+    assert [line["ok"] for line in result.lines] == [True, True]
+    checked = [{check["name"]: check["status"] for check in line["checks"]}["title"] for line in result.lines]
+    assert checked == ["passed", "passed"]
+
+
+def test_time_asked_about_is_looked_at(run: Run, tmp_path: Path) -> None:
+    """Revoked as superseded long after the record was signed, and then as compromised: what held before that?"""
+    value = json.loads(make_keyring().to_json())
+    value["keys"][0] |= {"state": "revoked", "revoked": {"since": "2026-06-01T00:00:00Z", "reason": "compromised"}}
+    (tmp_path / "ring.json").write_text(json.dumps(value))
+    codes = [
+        run("verify", "--keyring", tmp_path / "ring.json", "-", *at, stdin=make_record().to_json()).code
+        for at in ((), ("--at", "2026-05-01T00:00:00Z"), ("--at", "2026-07-01T00:00:00Z"))
+    ]
+    assert codes == [1, 0, 1]

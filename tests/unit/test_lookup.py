@@ -1,0 +1,89 @@
+"""Where the papers of a command come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pith_builder.errors import InvalidArxivId, NotFound, PithError
+from pith_builder.sources.catalog import Catalog
+from pith_builder.sources.lookup import Item, papers
+from pith_builder.sources.papers import FoundPaper, PaperFile
+from pith_builder.testing import FrozenClock, make_metadata
+
+Papers = Callable[..., Path]
+
+
+@pytest.fixture
+def write_papers(request: pytest.FixtureRequest) -> Papers:
+    """The shared fixture `papers`, whose name the function under test has too."""
+    writer: Papers = request.getfixturevalue("papers")
+    return writer
+
+
+def file_of(path: Path) -> PaperFile:
+    return PaperFile(str(path), FrozenClock())
+
+
+def catalog_of(path: Path) -> Catalog:
+    return Catalog([path], None, FrozenClock())
+
+
+def error(item: Item) -> PithError:
+    assert isinstance(item.found, PithError)
+    return item.found
+
+
+def test_without_ids_all_papers_of_the_file_come_in_one_group(write_papers: Papers) -> None:
+    path = write_papers(make_metadata(), make_metadata(version=2))
+    items = list(papers([], file_of(path), None))
+    assert [(item.input, item.group) for item in items] == [(f"{path}:1", str(path)), (f"{path}:2", str(path))]
+
+
+def test_each_id_is_an_item_of_its_own_as_it_was_given(write_papers: Papers) -> None:
+    given = ["arXiv:2601.00001v1", "https://arxiv.org/abs/2601.00001", "2601.00001"]
+    items = list(papers(given, file_of(write_papers(make_metadata())), None))
+    assert [(item.input, item.group) for item in items] == [(text, text) for text in given]
+    assert all(isinstance(item.found, FoundPaper) for item in items)
+
+
+def test_file_that_is_given_goes_before_the_catalogue(write_papers: Papers) -> None:
+    file = file_of(write_papers(make_metadata(title="In the file")))
+    catalog = catalog_of(write_papers(make_metadata(title="In the catalogue"), name="catalog.jsonl"))
+    [item] = papers(["2601.00001"], file, catalog)
+    assert isinstance(item.found, FoundPaper)
+    assert item.found.metadata.title == "In the file"
+
+
+def test_catalogue_is_not_even_opened_beside_a_file(write_papers: Papers, tmp_path: Path) -> None:
+    [item] = papers(["2601.00009"], file_of(write_papers(make_metadata())), catalog_of(tmp_path / "none"))
+    assert isinstance(item.found, NotFound)
+
+
+def test_text_that_is_no_id_is_an_item_that_failed(write_papers: Papers) -> None:
+    items = list(papers(["2613.00001", "2601.00001"], file_of(write_papers(make_metadata())), None))
+    assert isinstance(items[0].found, InvalidArxivId)
+    assert isinstance(items[1].found, FoundPaper)
+
+
+def test_nothing_is_read_for_ids_that_are_none(tmp_path: Path) -> None:
+    [item] = papers(["2613.00001"], file_of(tmp_path / "none"), None)
+    assert isinstance(item.found, InvalidArxivId)
+
+
+def test_paper_that_is_not_in_the_file_says_that_only_the_file_was_looked_at(write_papers: Papers) -> None:
+    path = write_papers(make_metadata())
+    [item] = papers(["2601.00009v2"], file_of(path), None)
+    assert error(item).message == f"2601.00009v2 is not in {path}"
+    assert "--metadata" in error(item).hint
+
+
+@pytest.mark.parametrize("with_catalog", [True, False])
+def test_paper_that_is_nowhere_says_where_was_looked(write_papers: Papers, with_catalog: bool) -> None:
+    path = write_papers(make_metadata())
+    [item] = papers(["2601.00009"], None, catalog_of(path) if with_catalog else None)
+    assert isinstance(item.found, NotFound)
+    assert (f"not in the catalogue ({path})" if with_catalog else "there is no catalogue") in item.found.message
+    assert "no network" in item.found.message
