@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.errors import InvalidArxivId, InvalidInput, InvalidNumber, shown
 from pith_builder.number import PithNumber
+
+_RESOLVE_LINK = re.compile(r"https?://[!-~]+/resolve\?(?:[!-~]*&)?arxiv=([^&#\s]+)[!-~]*", re.ASCII)
 
 
 class InvalidAlias(InvalidInput):
@@ -15,8 +19,9 @@ class InvalidAlias(InvalidInput):
 
 def parse_alias(s: str) -> ArxivId | PithNumber:
     """The paper (with or without version) or the number that `s` names. Raises InvalidAlias."""
+    resolve_link = _RESOLVE_LINK.fullmatch(s.strip())
     try:
-        return ArxivId.parse(s)
+        return ArxivId.parse(resolve_link[1] if resolve_link else s)
     except InvalidArxivId as error:
         as_id = error.message
     reasons = []

@@ -55,7 +55,7 @@ class ArxivId(msgspec.Struct, frozen=True):
         elif old := _OLD.match(text, start):
             archive, yy, mm, number, version = old.groups()
             archive = archive.lower()
-            _check_old(s, archive, yy, mm)
+            _check_old(s, archive, yy, mm, number)
             match, name = old, f"{archive}/{yy}{mm}{number}"
         else:
             raise _invalid(s, "not of the form 2403.07648 or hep-th/9901001")
@@ -84,25 +84,25 @@ def _invalid(s: str, why: str) -> InvalidArxivId:
     )
 
 
-def _check_month(s: str, mm: str) -> None:
+def _check_month_and_number(s: str, mm: str, number: str) -> None:
     if not "01" <= mm <= "12":
         raise _invalid(s, f"there is no month {mm}")
+    if not int(number):
+        raise _invalid(s, "numbers start at 1")
 
 
 def _check_new(s: str, yy: str, mm: str, number: str) -> None:
-    _check_month(s, mm)
+    _check_month_and_number(s, mm, number)
     if not "0704" <= yy + mm < "9100":
         raise _invalid(s, "ids of this form begin with 0704 (April 2007)")
     digits = 4 if yy + mm <= "1412" else 5
     if len(number) != digits:
         raise _invalid(s, f"an id of {yy}{mm} has {digits} digits after the dot")
-    if not int(number):
-        raise _invalid(s, "numbers start at 1")
 
 
-def _check_old(s: str, archive: str, yy: str, mm: str) -> None:
+def _check_old(s: str, archive: str, yy: str, mm: str, number: str) -> None:
     if archive not in ARCHIVES:
         raise _invalid(s, f"there is no archive {archive} with ids of the old form")
-    _check_month(s, mm)
+    _check_month_and_number(s, mm, number)
     if "0703" < yy + mm < "8600":
         raise _invalid(s, "ids of the old form end with 0703 (March 2007)")

@@ -19,8 +19,8 @@ from pith_builder.errors import InvalidInput, InvalidJson, cut, shown
 #: Objects and lists inside each other, at most.
 MAX_DEPTH = 64
 
-#: With so few openings beside the Structs' own, no document is nested deeper than that.
-_SURELY_SHALLOW = MAX_DEPTH + 64
+#: A document with fewer opening brackets, some 60 of them the Structs' own, is not nested too deeply.
+_SURELY_SHALLOW = MAX_DEPTH + 32
 
 #: A document, or a line of a JSON Lines file, at most (bytes).
 MAX_DOCUMENT = 64 * 2**20

@@ -22,6 +22,7 @@ class PithError(Exception):
         self.hint = hint
         self.file = ""
         self.line = 0
+        self.input: str | None = None  # what was asked about, where a command line says so
 
     def at(self, *, file: str = "", line: int = 0) -> Self:
         """Say where the input stood; a place that is already known is kept."""
@@ -47,7 +48,10 @@ class PithError(Exception):
 
 def shown(value: object, limit: int = 60) -> str:
     """`repr(value)` for a message, cut to `limit` characters so that a hostile value can't flood a log."""
-    return cut(repr(value[: limit + 1] if isinstance(value, str | bytes) else value), limit)
+    try:
+        return cut(repr(value[: limit + 1] if isinstance(value, str | bytes) else value), limit)
+    except (RecursionError, ValueError):  # nested deeply, or an integer of very many digits
+        return f"a {type(value).__name__}"
 
 
 def cut(text: str, limit: int = 200) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pith_builder import times
+from pith_builder.errors import ConflictingMetadata
 from pith_builder.metadata import PaperMetadata
 from pith_builder.published import DEFAULT_PROFILE, PithRecord, Profile, Surroundings, assemble
 from pith_builder.receipt import Receipt, sign_receipt
@@ -50,9 +53,11 @@ def updated(
 ) -> PithRecord:
     """`record` with the paper block and snapshot of these metadata and enrichment; itself where they are the same.
 
-    The metadata must have the record's digest. Number, receipt, base URL and `created_at` stay, `updated_at` is a
-    new clock reading (DESIGN "same digest, other paper block").
+    Number, receipt, base URL, `created_at` and unknown fields stay, `updated_at` is a new clock reading (DESIGN "same
+    digest, other paper block"). Raises ConflictingMetadata for metadata of another digest.
     """
+    if canonical_record(metadata) != record.canonical_record:
+        raise ConflictingMetadata(f"these are not the metadata that {record.pith_number} was computed from")
     base_url = record.base_url or profile.base_url
 
     def rebuilt(builder_version: str, updated_at: str) -> PithRecord:
@@ -64,6 +69,7 @@ def updated(
             Profile(base_url, builder_version),
             created_at=record.created_at,
             updated_at=updated_at,
+            layout=record.layout,
         )
 
     if rebuilt(record.graph_snapshot.builder_version, record.updated_at).to_json() == record.to_json():
@@ -81,6 +87,7 @@ def _complete(
     *,
     created_at: str,
     updated_at: str,
+    layout: dict[str, Any] | None = None,
 ) -> PithRecord:
     paper = Paper.of(metadata, canonical, enrichment.headline if enrichment else "")
     record = assemble(
@@ -93,9 +100,17 @@ def _complete(
         created_at=created_at,
         updated_at=updated_at,
     )
-    if enrichment is None or enrichment.verdict.keys() <= _VERDICT_FIELDS:
-        return record
-    return record.with_layout({"graph_snapshot": {"verdict": enrichment.verdict}})  # its unknown fields are kept
+    return record.with_layout(_with_verdict(layout, enrichment))
+
+
+def _with_verdict(layout: dict[str, Any] | None, enrichment: Enrichment | None) -> dict[str, Any] | None:
+    """The layout of a record whose verdict has the unknown fields of this enrichment, and no others."""
+    graph = dict((layout or {}).get("graph_snapshot", {}))
+    given = enrichment.verdict if enrichment else {}
+    if given.keys() <= _VERDICT_FIELDS and "verdict" not in graph:
+        return layout
+    graph["verdict"] = given
+    return {**(layout or {}), "graph_snapshot": graph}
 
 
 _VERDICT_FIELDS = frozenset(Verdict.__struct_fields__)

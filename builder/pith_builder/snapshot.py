@@ -82,6 +82,12 @@ class InboundCitations(msgspec.Struct, frozen=True):
     sample: list[Row]
 
 
+class _GivenCitations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    sample: list[Row] = []
+    count: int | None = None
+    internal_anchor_count: int | None = None
+
+
 class Enrichment(Document, frozen=True):
     """What is known of a paper from outside it, all optional; the defaults are the published ones (DESIGN).
 
@@ -118,10 +124,16 @@ class Enrichment(Document, frozen=True):
     def inbound(self) -> InboundCitations:
         """The inbound citations with the counts that aren't given."""
         given = self.inbound_citations
-        found: Row = given if isinstance(given, dict) else {"sample": given}
-        sample = found.get("sample", [])
-        counts = {"count": len(sample), "internal_anchor_count": count_internal(sample), "sample": sample}
-        return _typed("inbound_citations", counts | found, InboundCitations)
+        found = _typed("inbound_citations", given if isinstance(given, dict) else {"sample": given}, _GivenCitations)
+        shown, internal = len(found.sample), count_internal(found.sample)
+        count = shown if found.count is None else found.count
+        of_these = internal if found.internal_anchor_count is None else found.internal_anchor_count
+        if count < shown or not internal <= of_these <= internal + count - shown:
+            raise InvalidEnrichment(
+                f"{count} citations, {of_these} of them internal, do not fit the {shown} that are shown",
+                field="inbound_citations",
+            )
+        return InboundCitations(count, of_these, found.sample)
 
 
 def _typed(field: str, value: Any, cls: type[T]) -> T:
@@ -296,7 +308,7 @@ def build_snapshot(
 
     Raises NotCanonical for a hashed row with a float or an integer of 2^53 or more.
     """
-    source = canonical.source
+    source = Source(canonical.source.id, canonical.source.kind, canonical.source.version)
     if enrichment is None:
         return GraphSnapshot(
             paper=paper,

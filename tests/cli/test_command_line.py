@@ -199,14 +199,14 @@ def test_full_output_is_5_with_a_reason(run_process: Run, registry: Path, papers
 
 
 @pytest.mark.parametrize("rows", [1, 100])
-def test_reader_that_went_away_is_no_failure(start: Run, papers: Run, rows: int) -> None:
+def test_reader_that_went_away_interrupts_without_traceback(start: Run, papers: Run, rows: int) -> None:
     source = papers(*(make_metadata(arxiv_id=f"2601.{n:05}") for n in range(1, rows + 1)))
     reader, writer = os.pipe()
     os.close(reader)
     process = start("compute", "--json", "--metadata", source, stdout=writer)
     os.close(writer)
     _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (0, b"")
+    assert (process.returncode, err) == (130, b"")
 
 
 def test_interrupt_is_130_without_traceback(start: Run, tmp_path: Path) -> None:

@@ -143,8 +143,8 @@ def test_ambiguous_short_form_lists_the_candidates(stored: Run, home: Path, comm
     insert_neighbour(home, SUFFIX[:8] + "7" * 18)
     result = stored(command, f"pith:{SUFFIX[:8]}")
     assert (result.code, result.out) == (1, "")
-    assert f"  {NUMBER} 2601.00001\n" in result.err
-    assert " hep-th/9901001\n" in result.err
+    assert f"  {NUMBER} 2601.00001v1\n" in result.err
+    assert " hep-th/9901001v1\n" in result.err
 
 
 def test_ambiguous_short_form_as_json_lists_the_candidates(stored: Run, home: Path) -> None:

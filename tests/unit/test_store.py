@@ -50,7 +50,7 @@ def issue(store: Store) -> Issue:
         enrichment: str | None = None,
         *,
         clock: FrozenClock | None = None,
-        profile: Profile | None = None,
+        profile: Profile = Profile(),  # noqa: B008  # frozen
         source_time: str | None = None,
     ) -> Outcome:
         issuer = Issuer(make_signer(), profile, clock=clock or FrozenClock(step=timedelta(seconds=1)))
@@ -326,7 +326,7 @@ def test_short_form_of_two_papers_is_ambiguous(issue: Issue, store: Store, rows:
     )
     with pytest.raises(Ambiguous) as caught:
         store.get(first.number.suffix[:12])
-    assert set(caught.value.candidates) == {f"{first.pith_number} 2601.00001", f"{second.pith_number} 2601.00002"}
+    assert set(caught.value.candidates) == {f"{first.pith_number} 2601.00001v1", f"{second.pith_number} 2601.00002v1"}
     assert store.get(first.number.suffix[:16]).record.to_json() == first.to_json()
 
 
@@ -353,3 +353,46 @@ def test_url_of_no_known_store_is_refused_with_the_right_form(url: str) -> None:
 
 def test_registrys_key_signs_nothing_here(issue: Issue) -> None:
     assert not verify(issue().record, KeyRing.registry()).ok
+
+
+# --- descriptions that come again -------------------------------------------------------------------------------
+
+
+def test_same_description_later_moves_only_its_time(issue: Issue, store: Store) -> None:
+    issue(source_time="2026-01-01T00:00:00Z")
+    assert issue(source_time="2026-02-01T00:00:00Z").action == "stored"
+    assert store.get("2601.00001").provenance.source_time == "2026-02-01T00:00:00Z"
+
+
+def test_older_description_does_not_take_the_place_of_a_newer(issue: Issue, store: Store) -> None:
+    newer = issue(make_metadata(authors="Newer Author"), source_time="2026-02-01T00:00:00Z").record
+    assert issue(make_metadata(authors="Older Author"), source_time="2026-01-01T00:00:00Z").action == "stored"
+    assert store.get("2601.00001").record.to_json() == newer.to_json()
+
+
+def test_number_that_the_source_went_back_to_is_the_newest(issue: Issue, store: Store) -> None:
+    first = issue(source_time="2026-01-01T00:00:00Z").record
+    issue(make_metadata(title="Another Title"), source_time="2026-02-01T00:00:00Z")
+    issue(source_time="2026-03-01T00:00:00Z")
+    assert store.get("2601.00001").record.pith_number == first.pith_number
+
+
+def test_earlier_version_issued_late_follows_no_later_one(issue: Issue) -> None:
+    issue(make_metadata(version=2))
+    assert issue(make_metadata(version=1)).follows is None
+
+
+def test_short_form_of_two_numbers_of_one_paper_is_ambiguous(
+    issue: Issue, store: Store, rows: Callable[[str], list[Any]]
+) -> None:
+    suffix = issue().record.number.suffix
+    issue(make_metadata(version=2))
+    rows(f"UPDATE records SET suffix = '{suffix[:8]}' || substr(suffix, 9) WHERE version = 2")
+    with pytest.raises(Ambiguous):
+        store.get(suffix[:8])
+
+
+def test_store_that_only_reads_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no store yet"):
+        Store(f"sqlite:///{tmp_path / 'pith.db'}", create=False)
+    assert list(tmp_path.iterdir()) == []

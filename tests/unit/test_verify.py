@@ -122,7 +122,7 @@ def test_require_raises_with_the_reasons() -> None:
         ("canonical_record.metadata.primary_cat", "", "canonical_bytes"),
         ("canonical_record.source.id", "math.GT/0309136", "canonical_bytes"),
         ("canonical_record.source.id", "nowhere", "canonical_bytes"),
-        ("canonical_record.source.version", 0, "canonical_bytes"),
+        ("canonical_record.source.version", 0, "form"),
         ("canonical_record.metadata.license", "", "digest"),
         ("canonical_sha256", "0" * 64, "digest"),
         ("receipt.canonical_sha256", "0" * 64, "digest"),

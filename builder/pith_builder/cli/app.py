@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Annotated
@@ -83,11 +84,9 @@ def run(arguments: list[str]) -> int:
         code = stop.code if isinstance(stop.code, int) else 1
     except PithError as error:
         code = output.exit_code(error)
-        if "--json" in arguments:
-            output.print_data(output.error_line(None, error))
-        else:
-            output.print_error(error)
-    except KeyboardInterrupt:
+        with contextlib.suppress(output.ReaderGone):
+            output.print_failure(error, json="--json" in arguments)
+    except (KeyboardInterrupt, output.ReaderGone):
         code = 130
     except MemoryError:
         output.print_note("pith-build: out of memory; nothing was half-written")
@@ -96,17 +95,17 @@ def run(arguments: list[str]) -> int:
         code = _os_error(error)
     try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        code = 130  # and keep the interpreter from trying again at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         code = _os_error(error)
     return code
 
 
 def _os_error(error: OSError) -> int:
-    """A failure of the world around that no module expected; a reader of our output that went away is none."""
+    """A failure of the world around that no module expected, such as a full disk behind standard output."""
     from pith_builder.cli import output
 
-    if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     output.print_note(f"pith-build: {error.strerror or error}{f': {error.filename}' if error.filename else ''}")
     return 5

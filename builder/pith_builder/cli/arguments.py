@@ -9,7 +9,7 @@ from pith_builder.arxiv_id import ArxivId
 from pith_builder.cli.settings import FLAGS
 from pith_builder.errors import InvalidArxivId, PithError
 
-_ALONE = ("--help", "--version", "--install-completion", "--show-completion")
+_ALONE = ("--help", "-h", "--version")
 
 
 class UnknownCommand(PithError):

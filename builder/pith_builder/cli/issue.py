@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from pith_builder.sources.lookup import Item
 
 
 def issue(
@@ -35,15 +39,16 @@ def issue(
     from pith_builder.snapshot import Enrichment
     from pith_builder.store import Store
 
-    if enrichment is not None and len(ids or []) > 1:
-        raise typer.BadParameter("goes with one paper", param_hint="--enrichment")
-    found = asked_for(ctx.obj, ids, metadata)
+    found: Iterable[Item] = asked_for(ctx.obj, ids, metadata)
     around = None
     if enrichment is not None:
         try:
             around = Enrichment.from_json(read(Path(enrichment)))
         except InvalidInput as error:
             raise error.at(file=enrichment) from None
+        found = list(found)
+        if len(found) > 1:
+            raise typer.BadParameter("goes with one paper", param_hint="--enrichment")
     issuer = Issuer(active_signer(ctx.obj), Profile(ctx.obj.base_url), clock=now)
     store = Store(ctx.obj.store)
     items = output.Items(json=as_json)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -26,10 +28,27 @@ def exit_code(error: PithError) -> int:
     return next((code for family, code in EXIT_CODES if isinstance(error, family)), 1)
 
 
+class ReaderGone(Exception):
+    """Who read our standard output went away."""
+
+
+@contextlib.contextmanager
+def about(name: str) -> Iterator[None]:
+    """Errors inside are about this input."""
+    try:
+        yield
+    except PithError as error:
+        error.input = name
+        raise
+
+
 def print_data(text: str | bytes) -> None:
     """One line to standard output, UTF-8 whatever the locale is."""
     raw = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
-    sys.stdout.buffer.write(raw + b"\n")
+    try:
+        sys.stdout.buffer.write(raw + b"\n")
+    except BrokenPipeError:
+        raise ReaderGone from None
 
 
 def print_note(text: str) -> None:
@@ -46,6 +65,14 @@ def print_error(error: PithError) -> None:
             print_note(f"  {candidate}")
     if error.hint:
         print_note(f"  {error.hint}")
+
+
+def print_failure(error: PithError, *, json: bool) -> None:
+    """An error that ends a command, for a person or as a JSON line."""
+    if json:
+        print_data(error_line(error.input, error))
+    else:
+        print_error(error)
 
 
 def error_line(name: str | None, error: PithError) -> bytes:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from pith_builder import files
-from pith_builder.errors import KeyLocked
+from pith_builder.errors import FileFailed, KeyLocked
 
 VARIABLE, FILE_VARIABLE = "PITH_KEY_PASSPHRASE", "PITH_KEY_PASSPHRASE_FILE"
 
@@ -26,9 +26,13 @@ def _given() -> bytes | None:
     if value := os.environ.get(VARIABLE):
         return os.fsencode(value)
     if path := os.environ.get(FILE_VARIABLE):
-        if content := files.read(Path(path)).rstrip(b"\r\n"):
-            return content
-        raise KeyLocked(f"the passphrase file {path} is empty")
+        try:
+            content = files.read(Path(path)).rstrip(b"\r\n")
+        except FileFailed as error:
+            raise KeyLocked(f"the passphrase file: {error.message}").at(file=path) from None
+        if not content:
+            raise KeyLocked("the passphrase file is empty").at(file=path)
+        return content
     return None
 
 

@@ -19,7 +19,8 @@ def resolve(
     from pith_builder.cli import output
     from pith_builder.store import Store
 
-    record = Store(ctx.obj.store).get(alias).record
+    with output.about(alias):
+        record = Store(ctx.obj.store, create=False).get(alias).record
     line = {
         "input": alias,
         "pith_number": record.pith_number,

@@ -53,6 +53,8 @@ def resolve(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Setting
     home = Path(given["home"] or _default_home()).expanduser()
     from_file = _read(home / FILE_NAME)
     values = {name: given[name] or from_file.get(name) for name in VARIABLES}
+    if with_nul := [name for name, value in values.items() if "\0" in str(value)]:
+        raise InvalidSetting("holds U+0000", field=with_nul[0])
     catalog = values["catalog"] or []
     if isinstance(catalog, str):
         catalog = catalog.split(os.pathsep)

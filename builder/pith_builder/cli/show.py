@@ -20,7 +20,8 @@ def show(
     from pith_builder.cli import output
     from pith_builder.store import Store
 
-    stored = Store(ctx.obj.store).get(alias)
+    with output.about(alias):
+        stored = Store(ctx.obj.store, create=False).get(alias)
     raw = stored.record.to_json()
     if stored.withdrawn:
         output.print_note(f"withdrawn on {stored.withdrawn.at}: {stored.withdrawn.reason}")

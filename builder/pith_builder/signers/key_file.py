@@ -101,8 +101,8 @@ def _read_private(path: Path) -> bytes:
         raise KeyMissing("there is no key file", hint=GENERATE) from None
     except OSError as error:
         raise KeyMissing(f"the key file can't be opened: {error.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise KeyUnfit("this is no regular file")
         if status.st_mode & 0o077:
@@ -112,10 +112,11 @@ def _read_private(path: Path) -> bytes:
             )
         if status.st_size > _LARGEST_FILE:
             raise KeyUnfit("this is no key file: it is too large")
-        try:
-            return file.read(_LARGEST_FILE)
-        except OSError as error:
-            raise FileFailed(f"can't read the key file: {error.strerror}") from None
+        return os.read(descriptor, _LARGEST_FILE)
+    except OSError as error:
+        raise FileFailed(f"can't read the key file: {error.strerror}") from None
+    finally:
+        os.close(descriptor)
 
 
 def _seed(content: KeyFile, opening: Opening) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from pith_builder import files
-from pith_builder.errors import InvalidInput, KeyUnfit
+from pith_builder.errors import InvalidInput, InvalidSetting, shown
 from pith_builder.keyring import KeyRing, RingKey
 from pith_builder.signers import key_file
 from pith_builder.signing import SeedSigner
@@ -59,10 +59,14 @@ def generate(
     """Make a key: active where the ring has no active one, else `next`. Returns its entry in the ring.
 
     The private half is on the disk before the ring names the key; without a passphrase it stays
-    unencrypted. Raises KeyUnfit for an issuer's name that can't be one.
+    unencrypted. Raises InvalidSetting for an issuer's name that can't be one.
     """
     if not _ISSUER.fullmatch(issuer):
-        raise KeyUnfit(f"{issuer!r} can't be an issuer's name", hint="letters, digits, dots and hyphens, at most 63")
+        raise InvalidSetting(
+            f"{shown(issuer)} can't be an issuer's name",
+            field="issuer",
+            hint="letters, digits, dots and hyphens, at most 63",
+        )
     folder = private_folder(home)
     files.make_folder(folder)
     made: list[RingKey] = []

@@ -17,7 +17,7 @@ from pathlib import Path
 from pith_builder import files
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.errors import FileFailed, PithError
-from pith_builder.sources.papers import FoundPaper, choose, read_piece
+from pith_builder.sources.papers import Entry, FoundPaper, choose, read_piece
 from pith_builder.sources.pieces import Piece, pieces
 from pith_builder.times import Clock
 
@@ -39,8 +39,8 @@ class Catalog:
     def select(self, wanted: Iterable[ArxivId]) -> dict[ArxivId, FoundPaper | PithError]:
         """The papers asked for that are there; without a version, the highest. Raises FileFailed."""
         wanted = list(wanted)
-        found = [paper for path in self._files() for paper in self._in_file(path, wanted)]
-        return choose(wanted, found, f"the catalogue {self}")
+        entries = [entry for path in self._files() for entry in self._in_file(path, wanted)]
+        return choose(wanted, entries, f"the catalogue {self}")
 
     def _files(self) -> list[Path]:
         found: list[Path] = []
@@ -50,7 +50,7 @@ class Catalog:
             found += inside
         return found
 
-    def _in_file(self, path: Path, wanted: list[ArxivId]) -> list[FoundPaper]:
+    def _in_file(self, path: Path, wanted: list[ArxivId]) -> list[Entry]:
         found = []
         with (
             files.failing("read the catalogue", path),
@@ -62,20 +62,18 @@ class Catalog:
                     "SELECT line, offset, length FROM papers WHERE arxiv_id = ? ORDER BY offset", (asked,)
                 ):
                     stream.seek(offset)
-                    entry = read_piece(Piece(line, offset, stream.read(length)), str(path), self._clock)
-                    if isinstance(entry.found, FoundPaper):
-                        found.append(entry.found)
+                    found.append(read_piece(Piece(line, offset, stream.read(length)), str(path), self._clock))
         return found
 
     def _index(self, path: Path) -> sqlite3.Connection:
         status = path.stat()
-        state = f"{_FORMAT} {status.st_size} {status.st_mtime_ns}"
+        state = f"{_FORMAT} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
         if self._cache is not None:
             kept = self._cache / f"catalog-{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]}.db"
             with suppress(sqlite3.Error, OSError, FileFailed):
                 if not _is_current(kept, state):
                     self._keep(kept, path, state)
-                return sqlite3.connect(f"file:{kept}?mode=ro", uri=True)
+                return _connect_to_read(kept)
         return self._fill(sqlite3.connect(":memory:"), path, state)
 
     def _keep(self, kept: Path, path: Path, state: str) -> None:
@@ -91,23 +89,23 @@ class Catalog:
         with index, open(path, "rb") as stream:
             index.execute("CREATE TABLE state (state TEXT)")
             index.execute("CREATE TABLE papers (arxiv_id TEXT, line INTEGER, offset INTEGER, length INTEGER)")
-            rows = ((piece, read_piece(piece, str(path), self._clock).found) for piece in pieces(stream))
+            rows = ((piece, read_piece(piece, str(path), self._clock).arxiv_id) for piece in pieces(stream))
             index.executemany(
                 "INSERT INTO papers VALUES (?, ?, ?, ?)",
-                (
-                    (found.metadata.arxiv_id, piece.line, piece.offset, len(piece.data))
-                    for piece, found in rows
-                    if isinstance(found, FoundPaper)
-                ),
+                ((name, piece.line, piece.offset, len(piece.data)) for piece, name in rows if name),
             )
             index.execute("CREATE INDEX by_id ON papers (arxiv_id)")
             index.execute("INSERT INTO state VALUES (?)", (state,))
         return index
 
 
+def _connect_to_read(kept: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{kept.absolute().as_uri()}?mode=ro", uri=True)
+
+
 def _is_current(kept: Path, state: str) -> bool:
     if not kept.exists():
         return False
-    with closing(sqlite3.connect(f"file:{kept}?mode=ro", uri=True)) as index, suppress(sqlite3.Error):
+    with closing(_connect_to_read(kept)) as index, suppress(sqlite3.Error):
         return bool(index.execute("SELECT state FROM state").fetchone() == (state,))
     return False

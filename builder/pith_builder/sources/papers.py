@@ -17,10 +17,10 @@ import msgspec
 from pith_builder import files, text, times
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.documents import loads
-from pith_builder.errors import ConflictingMetadata, InvalidInput, PithError, VersionMismatch
+from pith_builder.errors import ConflictingMetadata, InvalidInput, InvalidMetadata, PithError, VersionMismatch
 from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.sources.pieces import Piece, pieces
-from pith_builder.sources.rows import is_withdrawn, read_metadata, source_time
+from pith_builder.sources.rows import claimed_id, is_withdrawn, read_metadata, source_time
 from pith_builder.times import Clock
 
 
@@ -32,20 +32,25 @@ class FoundPaper(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What stands at one place of a file: a paper, or why there is none. `place` is `FILE:LINE`."""
+    """What stands at one place of a file: a paper, or why there is none.
+
+    `place` is `FILE:LINE`; `arxiv_id` the paper that it is about, None where that can't be told.
+    """
 
     place: str
+    arxiv_id: str | None
     found: FoundPaper | PithError
 
 
 def read_piece(piece: Piece, name: str, clock: Clock) -> Entry:
     """The paper in one document of the file `name`."""
     place = f"{name}:{piece.line}"
+    value = None
     try:
         value = loads(piece.data)
         metadata = read_metadata(value)
     except InvalidInput as error:
-        return Entry(place, error.at(file=name, line=piece.line))
+        return Entry(place, claimed_id(value), error.at(file=name, line=piece.line))
     kind = "json" if "arxiv_id" in value else "snapshot"
     provenance = Provenance(
         source=f"{kind}:{Path(name).name}",
@@ -54,7 +59,7 @@ def read_piece(piece: Piece, name: str, clock: Clock) -> Entry:
         raw_sha256=hashlib.sha256(piece.data).hexdigest(),
         withdrawn=is_withdrawn(value),
     )
-    return Entry(place, FoundPaper(metadata, provenance))
+    return Entry(place, metadata.arxiv_id, FoundPaper(metadata, provenance))
 
 
 class PaperFile:
@@ -69,23 +74,38 @@ class PaperFile:
         """All papers in order. Two different descriptions of one id and version are refused, both."""
         conflicts = self._conflicts()
         for entry in self._entries():
-            found = entry.found
-            if isinstance(found, FoundPaper) and found.metadata.id in conflicts:
-                yield Entry(entry.place, conflicting(found.metadata.id, self.name))
+            if isinstance(entry.found, FoundPaper) and (arxiv_id := entry.found.metadata.id) in conflicts:
+                yield Entry(entry.place, arxiv_id.id, conflicting(arxiv_id, self.name))
             else:
                 yield entry
 
     def select(self, wanted: Iterable[ArxivId]) -> dict[ArxivId, FoundPaper | PithError]:
-        """The papers asked for that are there; without a version, the highest."""
+        """The papers asked for that are there; without a version, the highest.
+
+        Raises the first error of a file in which nothing can be read.
+        """
+        wanted = list(wanted)
         ids = {arxiv_id.id for arxiv_id in wanted}
-        entries = (entry.found for entry in self._entries())
-        found = [f for f in entries if isinstance(f, FoundPaper) and f.metadata.arxiv_id in ids]
-        return choose(wanted, found, self.name)
+        of_wanted, nothing_read = [], None
+        for n, entry in enumerate(self._entries()):
+            if entry.arxiv_id in ids:
+                of_wanted.append(entry)
+            if n == 0 and isinstance(entry.found, PithError):
+                nothing_read = entry.found
+            elif not isinstance(entry.found, PithError):
+                nothing_read = None
+        if nothing_read is not None:
+            raise nothing_read
+        return choose(wanted, of_wanted, self.name)
 
     def _entries(self) -> Iterator[Entry]:
+        empty = True
         with self._opened() as stream:
             for piece in pieces(stream):
+                empty = False
                 yield read_piece(piece, self.name, self._clock)
+        if empty:
+            yield Entry(self.name, None, InvalidMetadata([("", "there is no paper in it")]).at(file=self.name))
 
     def _conflicts(self) -> set[ArxivId]:
         seen: dict[ArxivId, bytes] = {}
@@ -112,26 +132,29 @@ class PaperFile:
         yield self._spooled
 
 
-def choose(wanted: Iterable[ArxivId], found: list[FoundPaper], place: str) -> dict[ArxivId, FoundPaper | PithError]:
-    """Of several descriptions the one that each id asks for: its version, or the highest."""
-    chosen: dict[ArxivId, FoundPaper | PithError] = {}
-    for asked in wanted:
-        of_paper = [f for f in found if f.metadata.arxiv_id == asked.id]
-        if not of_paper:
-            continue
-        version = asked.version or max(f.metadata.version for f in of_paper)
-        of_version = [f for f in of_paper if f.metadata.version == version]
-        if not of_version:
-            described = ", ".join(f"v{v}" for v in sorted({f.metadata.version for f in of_paper}))
-            chosen[asked] = VersionMismatch(
-                f"{place} describes {described} of {asked.id}, not v{version}",
-                hint="a record is only built from metadata of its own version",
-            )
-        elif len({description(f.metadata) for f in of_version}) > 1:
-            chosen[asked] = conflicting(of_version[0].metadata.id, place)
-        else:
-            chosen[asked] = of_version[-1]
-    return chosen
+def choose(wanted: Iterable[ArxivId], entries: Iterable[Entry], place: str) -> dict[ArxivId, FoundPaper | PithError]:
+    """Of several descriptions the one that each id asks for: its version, or the highest; else why there is none."""
+    by_id: dict[str | None, list[Entry]] = {}
+    for entry in entries:
+        by_id.setdefault(entry.arxiv_id, []).append(entry)
+    return {asked: _choose_one(asked, by_id[asked.id], place) for asked in wanted if asked.id in by_id}
+
+
+def _choose_one(asked: ArxivId, entries: list[Entry], place: str) -> FoundPaper | PithError:
+    found = [entry.found for entry in entries if isinstance(entry.found, FoundPaper)]
+    if not found:
+        return next(entry.found for entry in entries if isinstance(entry.found, PithError))
+    version = asked.version or max(f.metadata.version for f in found)
+    of_version = [f for f in found if f.metadata.version == version]
+    if not of_version:
+        described = ", ".join(f"v{v}" for v in sorted({f.metadata.version for f in found}))
+        return VersionMismatch(
+            f"{place} describes {described} of {asked.id}, not v{version}",
+            hint="a record is only built from metadata of its own version",
+        )
+    if len({description(f.metadata) for f in of_version}) > 1:
+        return conflicting(of_version[0].metadata.id, place)
+    return of_version[-1]
 
 
 def description(metadata: PaperMetadata) -> bytes:

@@ -6,7 +6,8 @@ import re
 from datetime import date
 from typing import Any
 
-from pith_builder.errors import InvalidMetadata, shown
+from pith_builder.arxiv_id import ArxivId
+from pith_builder.errors import InvalidArxivId, InvalidMetadata, shown
 from pith_builder.metadata import PaperMetadata
 
 _CREATED = re.compile(
@@ -14,6 +15,7 @@ _CREATED = re.compile(
     r"((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d) GMT",
     re.ASCII,
 )
+_NEEDED = {"id", "title", "abstract", "authors", "categories"}
 _VERSION = re.compile(r"v([1-9]\d{0,3})", re.ASCII)
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -39,17 +41,24 @@ def from_snapshot_row(row: dict[str, Any]) -> PaperMetadata:
     The version is the highest as a number, the time is that of v1 by its name; a null licence is none, an absent
     key is unknown.
     """
-    fields = ("title", "abstract", "authors", "categories")
-    missing = [(name, "is missing") for name in fields if name not in row]
-    if missing:
-        raise InvalidMetadata(missing)
+    if not row.keys() >= _NEEDED:
+        raise InvalidMetadata([(name, "is missing") for name in sorted(_NEEDED - row.keys())])
     created = _created_by_version(row["versions"])
     if 1 not in created:
         raise InvalidMetadata([("versions", "there is no v1, so the time of submission is not known")])
-    license_ = row.get("license") or "" if "license" in row else None
-    title, abstract, authors, categories = (row[name] for name in fields)
-    submitted_at = parse_created(created[1])
-    return PaperMetadata(row["id"], max(created), title, abstract, authors, categories, license_, submitted_at)
+    license_ = row.get("license")
+    if license_ is None and "license" in row:
+        license_ = ""
+    return PaperMetadata(
+        row["id"],
+        max(created),
+        row["title"],
+        row["abstract"],
+        row["authors"],
+        row["categories"],
+        license_,
+        parse_created(created[1]),
+    )
 
 
 def _created_by_version(versions: object) -> dict[int, str]:
@@ -84,6 +93,15 @@ def parse_created(text: object) -> str:
     if weekday is not None and _DAYS[found.weekday()] != weekday:
         raise InvalidMetadata([("versions", f"{shown(text)}: that day was a {_DAYS[found.weekday()]}")])
     return f"{found.isoformat()}T{time}Z"
+
+
+def claimed_id(value: Any) -> str | None:
+    """The id that a JSON value names, even where it holds no metadata; None where it names none."""
+    name = value.get("arxiv_id", value.get("id")) if isinstance(value, dict) else None
+    try:
+        return ArxivId.parse(name).id if isinstance(name, str) else None
+    except InvalidArxivId:
+        return None
 
 
 def source_time(value: dict[str, Any]) -> str | None:

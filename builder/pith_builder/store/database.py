@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
 from pith_builder import files
-from pith_builder.errors import StoreFailed
+from pith_builder.errors import NotFound, StoreFailed
 
 #: The newest migration in migrations/versions.
 NEWEST = "0001"
@@ -25,7 +26,7 @@ def failing(url: sa.URL) -> Iterator[None]:
     """Turn the database's errors inside into StoreFailed."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         reason = str(getattr(error, "orig", None) or error)
         raise StoreFailed(f"the store {url.render_as_string()}: {reason}", hint=_hint(reason)) from None
 
@@ -40,8 +41,11 @@ def _hint(reason: str) -> str:
     return ""
 
 
-def open_engine(url_text: str) -> sa.Engine:
-    """An engine on the store's database, created and migrated where needed. Raises StoreFailed."""
+def open_engine(url_text: str, *, create: bool = True) -> sa.Engine:
+    """An engine on the store's database, migrated where needed.
+
+    Raises StoreFailed, or NotFound where there is no store and none is to be created.
+    """
     try:
         url = sa.make_url(url_text)
     except SQLAlchemyError:
@@ -52,6 +56,8 @@ def open_engine(url_text: str) -> sa.Engine:
             hint="give it as sqlite:////absolute/path/pith.db",
         )
     path = Path(url.database)
+    if not create and not path.exists():
+        raise NotFound(f"there is no store yet at {path}", hint="issuing a paper makes one: pith-build issue ID")
     files.make_folder(path.parent)
     with failing(url):
         engine = sa.create_engine(url, poolclass=sa.NullPool)

@@ -55,9 +55,9 @@ class Outcome(msgspec.Struct, frozen=True):
 class Store:
     """The records of a registry in a SQL database."""
 
-    def __init__(self, url: str) -> None:
-        """Open the store, made and migrated where needed. Raises StoreFailed."""
-        self._engine = open_engine(url)
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        """Open the store, made and migrated where needed. Raises StoreFailed, or NotFound without `create`."""
+        self._engine = open_engine(url, create=create)
 
     def issue(
         self, metadata: PaperMetadata, provenance: Provenance, issuer: Issuer, enrichment: Enrichment | None = None
@@ -71,22 +71,17 @@ class Store:
         if not self._has(digest):
             record = issuer.issue(metadata, enrichment)  # signed outside the transaction, so that no one waits for it
             with writing(self._engine) as connection:
-                follows = _newest_of(connection, metadata.arxiv_id, digest)
+                follows = _newest_of(connection, metadata.id, digest)
                 if _insert(connection, record, enrichment, provenance):
                     return Outcome("issued", record, follows)
         with reading(self._engine) as connection:
-            stored = _stored(connection, _row(connection, digest))
-            record = updated(stored.record, metadata, enrichment or stored.enrichment, issuer.profile, issuer.clock)
-            if record is stored.record:
-                return Outcome("stored", record)
+            change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
+        if change.is_none:
+            return Outcome("stored", change.before)
         with writing(self._engine) as connection:  # again, since another process may have been here meanwhile
-            row = _row(connection, digest)
-            stored = _stored(connection, row)
-            enrichment = enrichment or stored.enrichment
-            record = updated(stored.record, metadata, enrichment, issuer.profile, issuer.clock)
-            if record is not stored.record:
-                _replace_blocks(connection, row, record, enrichment, provenance)
-            return Outcome("updated", record)
+            change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
+            change.write(connection)
+        return Outcome("stored" if change.after is change.before else "updated", change.after)
 
     def find(self, alias: str) -> list[StoredRecord]:
         """The records that an arXiv id, DOI, number, short form, transcription form or URL means, newest first.
@@ -108,8 +103,8 @@ class Store:
         found = self.find(alias)
         if not found:
             raise NotFound(f"the store has no record of {alias}", hint="issue it with: pith-build issue ID")
-        if len({stored.record.source.id for stored in found}) > 1:
-            candidates = [f"{stored.record.pith_number} {stored.record.source.id}" for stored in found]
+        if len(found) > 1 and isinstance(parse_alias(alias), PithNumber):
+            candidates = [f"{s.record.pith_number} {s.record.canonical_record.arxiv_id}" for s in found]
             raise Ambiguous(
                 f"{alias} stands for {len(found)} numbers", candidates, hint="give more of the number, or all of it"
             )
@@ -147,10 +142,12 @@ def _named(meant: ArxivId | PithNumber) -> sa.ColumnElement[bool]:
     return records.c.suffix.between(meant.suffix, meant.suffix.ljust(SUFFIX_LENGTH, "Z"))
 
 
-def _newest_of(connection: sa.Connection, arxiv_id: str, digest: bytes) -> str | None:
+def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> str | None:
+    """The number of the paper's newest other record, of no later version."""
     row = connection.execute(
         sa.select(records.c.canonical)
-        .where(records.c.arxiv_id == arxiv_id, records.c.canonical_sha256 != digest)
+        .where(records.c.arxiv_id == paper.id, records.c.version <= paper.version)
+        .where(records.c.canonical_sha256 != digest)
         .order_by(*_NEWEST_FIRST)
         .limit(1)
     ).first()
@@ -190,7 +187,7 @@ def _insert(
             arxiv_id=canonical.source.id,
             version=canonical.source.version,
             canonical=canonical.to_bytes(),
-            layout=None if record.layout is None else msgspec.json.encode(record.layout),
+            layout=_layout(record),
             base_url=record.base_url,
             created_at=record.created_at,
             updated_at=record.updated_at,
@@ -211,29 +208,58 @@ def _insert(
     return True
 
 
-def _replace_blocks(
-    connection: sa.Connection,
-    row: sa.Row[Any],
-    record: PithRecord,
-    enrichment: Enrichment | None,
-    provenance: Provenance,
-) -> None:
-    kept = {name: getattr(row, name) for name in ("paper", "snapshot", "surroundings", "enrichment", "provenance")}
-    connection.execute(
-        earlier_blocks.insert().values(
-            record_id=row.id, updated_at=row.updated_at, replaced_at=record.updated_at, **kept
+class _Change:
+    """What metadata of a stored digest change: the blocks, or only when their source last said the same."""
+
+    def __init__(
+        self,
+        connection: sa.Connection,
+        digest: bytes,
+        metadata: PaperMetadata,
+        provenance: Provenance,
+        issuer: Issuer,
+        enrichment: Enrichment | None,
+    ) -> None:
+        self._row = _row(connection, digest)
+        stored = _stored(connection, self._row)
+        self.before = self.after = stored.record
+        self._provenance, self._enrichment = stored.provenance, enrichment or stored.enrichment
+        known, said = stored.provenance.source_time, provenance.source_time
+        is_older = known is not None and said is not None and said < known
+        if is_older and enrichment is None:
+            return  # an older description never takes the place of a newer one
+        self.after = updated(self.before, metadata, self._enrichment, issuer.profile, issuer.clock)
+        if self.after is not self.before or (said or "") > (known or ""):
+            self._provenance = provenance
+
+    @property
+    def is_none(self) -> bool:
+        return self.after is self.before and msgspec.json.encode(self._provenance) == self._row.provenance
+
+    def write(self, connection: sa.Connection) -> None:
+        row, record = self._row, self.after
+        values = _blocks(record, self._enrichment, self._provenance)
+        if record is not self.before:
+            kept = {name: getattr(row, name) for name in values}
+            connection.execute(
+                earlier_blocks.insert().values(
+                    record_id=row.id, updated_at=row.updated_at, replaced_at=record.updated_at, **kept
+                )
+            )
+        connection.execute(
+            records.update()
+            .where(records.c.id == row.id)
+            .values(
+                updated_at=record.updated_at,
+                layout=_layout(record),
+                source_time=self._provenance.source_time,
+                **values,
+            )
         )
-    )
-    connection.execute(
-        records.update()
-        .where(records.c.id == row.id)
-        .values(
-            updated_at=record.updated_at,
-            layout=None if record.layout is None else msgspec.json.encode(record.layout),
-            source_time=provenance.source_time,
-            **_blocks(record, enrichment, provenance),
-        )
-    )
+
+
+def _layout(record: PithRecord) -> bytes | None:
+    return None if record.layout is None else msgspec.json.encode(record.layout)
 
 
 def _stored(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
