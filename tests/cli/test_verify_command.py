@@ -143,3 +143,24 @@ def test_time_asked_about_is_looked_at(run: Run, tmp_path: Path) -> None:
         for at in ((), ("--at", "2026-05-01T00:00:00Z"), ("--at", "2026-07-01T00:00:00Z"))
     ]
     assert codes == [1, 0, 1]
+
+
+def test_report_is_coloured_on_a_terminal_only(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = root / "fixtures" / "registry" / "seeds" / "2403.07648v2.record.json"
+    assert "\x1b[" not in run("verify", record).out
+    monkeypatch.setattr("pith_builder.cli.verify._is_terminal", lambda: True)
+    assert "\x1b[32mpassed" in run("verify", record).out
+
+
+def test_unknown_fields_are_shown(run: Run, root: Path) -> None:
+    record = (root / "fixtures" / "registry" / "seeds" / "2403.07648v2.record.json").read_bytes()
+    noted = record.replace(b'{"record_type"', b'{"note":1,"record_type"', 1)
+    assert "unknown fields: note" in run("verify", "-", stdin=noted).out
+
+
+def test_metadata_that_can_not_be_read_end_the_command(run: Run, root: Path, tmp_path: Path) -> None:
+    record = root / "fixtures" / "registry" / "seeds" / "2403.07648v2.record.json"
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    result = run("verify", record, "--metadata", broken)
+    assert (result.code, result.out) == (3, "")

@@ -123,7 +123,7 @@ def test_strict_json_is_read(text: bytes, value: Any) -> None:
 
 def test_a_syntax_error_says_where() -> None:
     with pytest.raises(InvalidJson, match="line 2 column 1"):
-        loads(b'{"a":1,\n}')
+        loads(b'{"a":1\n"b":2}')
 
 
 def test_a_duplicate_key_is_named() -> None:

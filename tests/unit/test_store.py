@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 from pith_builder import Enrichment, Issuer, KeyRing, PaperMetadata, PithRecord, Profile, Provenance, verify
 from pith_builder.errors import Ambiguous, LicenseUnknown, NotFound, StoreFailed
 from pith_builder.store import Outcome, Store
+from pith_builder.store import store as store_module
 from pith_builder.testing import START, FrozenClock, make_keyring, make_metadata, make_record, make_signer
 
 Issue = Callable[..., Outcome]
@@ -396,3 +397,35 @@ def test_store_that_only_reads_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no store yet"):
         Store(f"sqlite:///{tmp_path / 'pith.db'}", create=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_record_that_came_in_while_we_signed_is_the_stored_one(
+    issue: Issue, store: Store, rows: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = issue().record
+    monkeypatch.setattr(Store, "_has", lambda *_: False)
+    outcome = issue(clock=FrozenClock(LATER))
+    assert (outcome.action, outcome.record.to_json()) == ("stored", first.to_json())
+    assert len(rows("SELECT id FROM receipts")) == 1
+
+
+def test_description_that_came_in_while_we_looked_is_not_replaced_by_its_twin(
+    issue: Issue, store: Store, rows: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issue()
+    other = make_metadata(authors="Grace Hopper")
+    real = store_module.reading
+    calls = []
+
+    @contextmanager
+    def reading(engine: Any) -> Any:
+        with real(engine) as connection:
+            yield connection
+        if len(calls) == 1:  # after our look at the blocks, before we write
+            calls.append("the other process")
+            issue(other)
+        calls.append("read")
+
+    monkeypatch.setattr(store_module, "reading", reading)
+    assert issue(other).action == "stored"
+    assert len(rows("SELECT id FROM earlier_blocks")) == 1

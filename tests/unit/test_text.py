@@ -210,3 +210,11 @@ def test_a_text_beyond_ascii_leaves_the_order_of_the_ascii_names() -> None:
     names = ["O'Neil", "Ona", "de Vries", "Dahl", "A-C", "A B"]
     ascii_order = authors_text(", ".join(names))
     assert authors_text(", ".join([*names, "\u00c9"])).replace(", \u00c9", "") == ascii_order
+
+
+@pytest.mark.parametrize("part", [1, 2, 5, 17])
+@pytest.mark.parametrize("s", ["Aé  bΣ c\n\n  ΑΣ\u2003\u2003", "é" * 40, " é ", "ΑΣ ΣΑ Σ\u0378 İ" * 3])
+def test_a_huge_text_taken_by_parts_gives_the_same(s: str, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = canonical_text(s), collapse(s)
+    monkeypatch.setattr("pith_builder.text._PART", part)
+    assert (canonical_text(s), collapse(s)) == whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,7 +31,7 @@ def verify(
     from pith_builder.cli.papers import now
     from pith_builder.errors import PithError
     from pith_builder.sources.papers import PaperFile
-    from pith_builder.sources.records import check_records
+    from pith_builder.sources.records import check_records, read_descriptions
     from pith_builder.times import parse_seconds
 
     if not records:
@@ -38,11 +39,11 @@ def verify(
     time = None if at is None else parse_seconds(at)
     if at is not None and time is None:
         raise typer.BadParameter(f"{at} is no time such as 2026-11-30T12:00:00Z", param_hint="--at")
-    papers = None if metadata is None else PaperFile(metadata, now)
+    descriptions = {} if metadata is None else read_descriptions(PaperFile(metadata, now))
     ring = rings.trusted(ctx.obj)
     items = output.Items(json=as_json)
     for name in records:
-        for place, result in check_records(name, ring, papers, time):
+        for place, result in check_records(name, ring, descriptions, time):
             if isinstance(result, PithError):
                 items.failed(name, place, result)
             elif as_json:
@@ -72,8 +73,8 @@ def _print_report(place: str, report: VerificationReport) -> None:
 
 
 def _coloured(text: str, colour: str) -> str:
-    import os
+    return typer.style(text, fg=colour) if _is_terminal() and not os.environ.get("NO_COLOR") else text
 
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        return text
-    return typer.style(text, fg=colour)
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()

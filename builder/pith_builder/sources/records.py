@@ -10,21 +10,33 @@ from typing import BinaryIO
 
 from pith_builder import files
 from pith_builder.arxiv_id import ArxivId
-from pith_builder.errors import InvalidInput, InvalidJson, PithError
+from pith_builder.errors import InvalidInput, InvalidJson, InvalidRecord, PithError
 from pith_builder.keyring import KeyRing
 from pith_builder.metadata import PaperMetadata
 from pith_builder.published import PithRecord
-from pith_builder.sources.papers import FoundPaper, PaperFile
+from pith_builder.sources.papers import PaperFile
 from pith_builder.sources.pieces import pieces
 from pith_builder.verify import VerificationReport, verify
 
+Descriptions = dict[ArxivId, PaperMetadata]
+
+
+def read_descriptions(papers: PaperFile) -> Descriptions:
+    """The metadata in a file by id and version. Raises the error of the first place that can't be read."""
+    found: Descriptions = {}
+    for entry in papers:
+        if isinstance(entry.found, PithError):
+            raise entry.found
+        found[entry.found.metadata.id] = entry.found.metadata
+    return found
+
 
 def check_records(
-    name: str, keyring: KeyRing, papers: PaperFile | None, at: datetime | None
+    name: str, keyring: KeyRing, descriptions: Descriptions, at: datetime | None
 ) -> Iterator[tuple[str, VerificationReport | PithError]]:
     """A report, or why there is none, for each record of a file or of standard input (`-`), with its place.
 
-    A record whose paper is not among `papers` is checked without metadata. Raises FileFailed.
+    A record whose paper is not described is checked without metadata. Raises FileFailed.
     """
     found = False
     with _opened(name) as stream:
@@ -32,25 +44,19 @@ def check_records(
             found = True
             place = f"{name}:{piece.line}"
             try:
-                yield place, verify(piece.data, keyring, _metadata_for(piece.data, papers), at)
+                metadata = _described(piece.data, descriptions) if descriptions else None
+                yield place, verify(piece.data, keyring, metadata, at)
             except InvalidInput as error:
                 yield place, error.at(file=name, line=piece.line)
     if not found:
         yield name, InvalidJson("there is no record in it").at(file=name)
 
 
-def _metadata_for(data: bytes, papers: PaperFile | None) -> PaperMetadata | None:
-    if papers is None:
+def _described(data: bytes, descriptions: Descriptions) -> PaperMetadata | None:
+    try:
+        return descriptions.get(PithRecord.from_json(data).canonical_record.arxiv_id)
+    except InvalidRecord:
         return None
-    with contextlib.suppress(InvalidInput):
-        source = PithRecord.from_json(data).canonical_record.source
-        asked = ArxivId(source.id, source.version)
-        found = papers.select([asked]).get(asked)
-        if isinstance(found, FoundPaper):
-            return found.metadata
-        if found is not None:
-            raise found
-    return None
 
 
 @contextlib.contextmanager

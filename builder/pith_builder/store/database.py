@@ -112,10 +112,8 @@ def _migrate(engine: sa.Engine, path: Path) -> None:
     with files.locked(path.with_name(f"{path.name}.lock")):
         if _revision(engine, path) == NEWEST:
             return
-        with engine.connect() as connection:
-            connection.connection.execute(
-                "PRAGMA journal_mode = WAL"
-            )  # kept in the file; can't be set in a transaction
+        with engine.connect() as connection:  # WAL is kept in the file, and can't be set in a transaction
+            connection.connection.execute("PRAGMA journal_mode = WAL")
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
         with engine.execution_options(write=True).begin() as connection:
