@@ -170,6 +170,12 @@ class Ambiguous(Refused):
         return super().to_dict() | {"candidates": self.candidates}
 
 
+class AlteredRecord(Refused):
+    """A record whose parts contradict each other; nothing is signed for it."""
+
+    code = "altered_record"
+
+
 class VerificationFailed(Refused):
     """Raised by `VerificationReport.require()`."""
 

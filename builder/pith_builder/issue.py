@@ -1,17 +1,19 @@
-"""Issuing a record, given a signer and a clock (PROTOCOL §6)."""
+"""Issuing a record and reissuing its receipt, given a signer and a clock (PROTOCOL §6)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pith_builder import times
-from pith_builder.errors import ConflictingMetadata
+from pith_builder.enrichment import Enrichment, Verdict
+from pith_builder.errors import AlteredRecord, ConflictingMetadata
+from pith_builder.keyring import KeyRing, RingKey
 from pith_builder.metadata import PaperMetadata
 from pith_builder.published import DEFAULT_PROFILE, PithRecord, Profile, Surroundings, assemble
 from pith_builder.receipt import Receipt, sign_receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.signing import Signer
-from pith_builder.snapshot import Enrichment, Verdict, build_snapshot
+from pith_builder.snapshot import build_snapshot
 from pith_builder.times import Clock
 
 
@@ -114,3 +116,66 @@ def _with_verdict(layout: dict[str, Any] | None, enrichment: Enrichment | None) 
 
 
 _VERDICT_FIELDS = frozenset(Verdict.__struct_fields__)
+
+
+# --- reissuing ---------------------------------------------------------------------------------------------------
+
+
+def needs_reissue(record: PithRecord, keyring: KeyRing, profile: Profile = DEFAULT_PROFILE) -> bool:
+    """Whether the record's receipt should be made anew: its key is no longer active, or the builder is another.
+
+    Receipts under other people's keys (use `verify`) need nothing from us.
+    """
+    receipt = record.receipt
+    return receipt_needs_reissue(
+        keyring.find(receipt.key_id, receipt.public_key_fingerprint), receipt.builder_version, profile
+    )
+
+
+def receipt_needs_reissue(key: RingKey | None, builder_version: str, profile: Profile) -> bool:
+    """The same of a receipt's key, as the ring has it, and its builder version."""
+    if key is not None and key.use == "verify":
+        return False
+    return key is None or key.state != "active" or builder_version != profile.builder_version
+
+
+def reissue(
+    record: PithRecord, signer: Signer, profile: Profile = DEFAULT_PROFILE, clock: Clock = times.no_clock
+) -> PithRecord:
+    """The record with a new receipt (PROTOCOL §6); everything but receipt and `updated_at` stays.
+
+    The clock is read three times: `last_reissued_at`, `updated_at`, `signed_at`; none is earlier than the record's
+    latest time. Raises AlteredRecord where digest or number don't follow from the canonical record, or what the
+    signer raises. Whether the earlier receipt is worth anything is for the caller to check.
+    """
+    digest = record.canonical_record.digest()
+    if digest.hex() != record.canonical_sha256 or str(record.number) != record.pith_number:
+        raise AlteredRecord(f"digest and number of {record.pith_number} don't follow from its canonical record")
+    receipt, updated_at = next_receipt(digest, record.receipt, record.updated_at, signer, profile, clock)
+    return record.replace(receipt=receipt, updated_at=updated_at)
+
+
+def next_receipt(
+    digest: bytes, receipt: Receipt, updated_at: str, signer: Signer, profile: Profile, clock: Clock
+) -> tuple[Receipt, str]:
+    """The receipt that follows `receipt` over the same digest (32 bytes), and the record's new `updated_at`.
+
+    Raises AlteredRecord for a receipt over another digest, or times that can't be read.
+    """
+    of_receipt = (receipt.first_computed_at, receipt.last_reissued_at, receipt.signed_at)
+    earlier = [*map(times.parse_receipt_time, of_receipt), times.parse_record_time(updated_at)]
+    known = [time for time in earlier if time is not None]
+    if receipt.canonical_sha256 != digest.hex() or len(known) != len(earlier):
+        raise AlteredRecord(f"the receipt of {digest.hex()} is of another digest, or its times can't be read")
+    readings = times.Readings(clock, not_before=max(known))
+    last_reissued_at = times.receipt_time(readings.next())
+    new_updated_at = times.record_time(readings.next())
+    new = sign_receipt(
+        digest,
+        signer,
+        first_computed_at=receipt.first_computed_at,
+        last_reissued_at=last_reissued_at,
+        signed_at=readings.next(),
+        builder_version=profile.builder_version,
+    )
+    return new, new_updated_at

@@ -14,10 +14,10 @@ from pith_builder import times
 from pith_builder.documents import Document
 from pith_builder.errors import InvalidInput, InvalidKeyRing, shown
 from pith_builder.signing import PUBLIC_KEY_BYTES, decode_base64, encode_base64, fingerprint
+from pith_builder.statements import Reason, Statement
 
 State = Literal["next", "active", "retired", "revoked"]
 Use = Literal["receipts", "recovery", "verify"]
-Reason = Literal["superseded", "compromised", "lost"]
 
 
 class Revocation(msgspec.Struct, frozen=True):
@@ -98,42 +98,6 @@ class RingKey(msgspec.Struct, frozen=True):
         return None
 
 
-class RotationBody(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag="pith-key-rotation/1"
-):
-    """The signed body of a rotation; closed. A key ring keeps it as it came."""
-
-    from_: str = msgspec.field(name="from")
-    from_fingerprint: str
-    to: str
-    to_public_key_b64: str
-    effective_at: str
-    reason: str
-    previous_sha256: str | None
-
-
-class RevocationBody(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag="pith-key-revocation/1"
-):
-    """The signed body of a revocation; closed."""
-
-    key_id: str
-    since: str
-    reason: Reason
-
-
-class StatementSignature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    key_id: str
-    signature_b64: str
-
-
-class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A signed rotation or revocation; closed."""
-
-    body: RotationBody | RevocationBody
-    signatures: list[StatementSignature]
-
-
 class KeyRing(Document, frozen=True):
     """Public keys with their states. Raises InvalidKeyRing with the key at fault.
 
@@ -182,9 +146,15 @@ class KeyRing(Document, frozen=True):
         """The key that signs receipts now."""
         return next((k for k in self.keys if k.use == "receipts" and k.state == "active"), None)
 
+    def by_id(self, key_id: str) -> RingKey | None:
+        """The key with this id; enough to name a key, not to know one."""
+        return next((k for k in self.keys if k.key_id == key_id), None)
+
     def with_key(self, key: RingKey) -> Self:
-        """The ring with one more key."""
-        return self.replace(keys=[*self.keys, key])
+        """The ring with one more key, or with this entry in the place of the key's earlier one."""
+        others = [k for k in self.keys if k.fingerprint != key.fingerprint]
+        at = next((i for i, k in enumerate(self.keys) if k.fingerprint == key.fingerprint), len(others))
+        return self.replace(keys=[*others[:at], key, *others[at:]])
 
     def trusting(self, other: KeyRing) -> Self:
         """This ring and the keys of `other` that it doesn't list, for verifying; what this ring says goes first."""

@@ -10,11 +10,12 @@ import msgspec
 
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.documents import Document
+from pith_builder.enrichment import Enrichment, Event, InboundCitations, Row
 from pith_builder.errors import InvalidInput, InvalidRecord
 from pith_builder.number import PithNumber
 from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper
-from pith_builder.snapshot import SAMPLE_ROWS, Enrichment, Event, GraphSnapshot, InboundCitations, Row
+from pith_builder.snapshot import SAMPLE_ROWS, GraphSnapshot
 
 _HTML_LINK = re.compile(r"(https?://[!-~]+)/pith/[A-Z2-7]{26}", re.ASCII)
 

@@ -95,7 +95,13 @@ def test_an_id_that_stands_twice_is_refused(value: dict[str, Any]) -> None:
 
 def test_a_public_key_that_stands_twice_is_refused() -> None:
     with pytest.raises(InvalidKeyRing, match=r"fingerprint .* stands twice"):
-        make_keyring().with_key(make_key(key_id="another", state="retired"))
+        KeyRing("1.0", [*make_keyring().keys, make_key(key_id="another", state="retired")], [])
+
+
+def test_a_key_that_is_added_again_takes_the_place_of_its_entry() -> None:
+    ring = make_keyring(make_signer(1), make_signer(2))
+    retired = make_key(1, state="retired")
+    assert ring.with_key(retired).keys == [retired, ring.keys[1]]
 
 
 def test_two_active_keys_are_refused_and_named() -> None:

@@ -32,11 +32,11 @@ def issue(
     from pith_builder.cli.log import logger
     from pith_builder.cli.papers import asked_for, now
     from pith_builder.cli.signer import active_signer
+    from pith_builder.enrichment import Enrichment
     from pith_builder.errors import InvalidInput, PithError, Refused
     from pith_builder.files import read
     from pith_builder.issue import Issuer
     from pith_builder.published import Profile
-    from pith_builder.snapshot import Enrichment
     from pith_builder.store import Store
 
     found: Iterable[Item] = asked_for(ctx.obj, ids, metadata)

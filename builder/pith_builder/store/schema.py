@@ -37,8 +37,11 @@ records = Table(
     Column("provenance", BLOB, nullable=False),
     Column("source_time", String, comment="when the source said so; orders records of one version"),
     Column("recorded_at", String, nullable=False, comment="when this store took the record in"),
+    Column("key_fingerprint", String(32), nullable=False, comment="of the key of the newest receipt"),
+    Column("receipt_builder", String, nullable=False, comment="builder version of the newest receipt"),
     Column("withdrawn", BLOB, comment="when and why, if the record was issued in error"),
     Index("records_by_paper", "arxiv_id", "version"),
+    Index("records_by_key", "key_fingerprint", "receipt_builder"),
 )
 
 receipts = Table(
@@ -48,6 +51,16 @@ receipts = Table(
     Column("record_id", Integer, ForeignKey("records.id"), nullable=False, index=True),
     Column("receipt", BLOB, nullable=False),
     Column("recorded_at", String, nullable=False),
+)
+
+checks = Table(
+    "checks",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("checked_at", String, nullable=False, comment="when a check of the whole store began"),
+    Column("last_receipt_id", Integer, nullable=False, comment="receipts up to this one were checked"),
+    Column("records", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
 )
 
 earlier_blocks = Table(

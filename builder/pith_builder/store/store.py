@@ -10,6 +10,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from pith_builder.alias import parse_alias
 from pith_builder.arxiv_id import ArxivId
+from pith_builder.enrichment import Enrichment
 from pith_builder.errors import Ambiguous, NotFound
 from pith_builder.issue import Issuer, updated
 from pith_builder.metadata import PaperMetadata, Provenance
@@ -17,7 +18,7 @@ from pith_builder.number import SUFFIX_LENGTH, PithNumber
 from pith_builder.published import PithRecord, Surroundings, assemble
 from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
-from pith_builder.snapshot import Enrichment, GraphSnapshot
+from pith_builder.snapshot import GraphSnapshot
 from pith_builder.store.database import open_engine, reading, writing
 from pith_builder.store.schema import earlier_blocks, receipts, records
 
@@ -193,6 +194,8 @@ def _insert(
             updated_at=record.updated_at,
             source_time=provenance.source_time,
             recorded_at=recorded_at,
+            key_fingerprint=record.receipt.public_key_fingerprint,
+            receipt_builder=record.receipt.builder_version,
             **_blocks(record, enrichment, provenance),
         )
         .on_conflict_do_nothing()

@@ -9,12 +9,12 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from pith_builder.enrichment import Enrichment
 from pith_builder.issue import Issuer
 from pith_builder.keyring import KeyRing, RingKey, State
 from pith_builder.metadata import PaperMetadata
 from pith_builder.published import DEFAULT_PROFILE, PithRecord, Profile
 from pith_builder.signing import SeedSigner
-from pith_builder.snapshot import Enrichment
 
 #: The first reading of a `FrozenClock`.
 START = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)

@@ -27,8 +27,11 @@ def upgrade() -> None:
         sa.Column("provenance", sa.BLOB, nullable=False),
         sa.Column("source_time", sa.String),
         sa.Column("recorded_at", sa.String, nullable=False),
+        sa.Column("key_fingerprint", sa.String(32), nullable=False),
+        sa.Column("receipt_builder", sa.String, nullable=False),
         sa.Column("withdrawn", sa.BLOB),
     )
+    op.create_index("records_by_key", "records", ["key_fingerprint", "receipt_builder"])
     op.create_index("records_by_paper", "records", ["arxiv_id", "version"])
     op.create_table(
         "receipts",
@@ -38,6 +41,14 @@ def upgrade() -> None:
         sa.Column("recorded_at", sa.String, nullable=False),
     )
     op.create_index("ix_receipts_record_id", "receipts", ["record_id"])
+    op.create_table(
+        "checks",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("checked_at", sa.String, nullable=False),
+        sa.Column("last_receipt_id", sa.Integer, nullable=False),
+        sa.Column("records", sa.Integer, nullable=False),
+        sa.Column("failed", sa.Integer, nullable=False),
+    )
     op.create_table(
         "earlier_blocks",
         sa.Column("id", sa.Integer, primary_key=True),

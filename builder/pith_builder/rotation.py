@@ -1,0 +1,227 @@
+"""The moves of a key ring: rotation and revocation, each a pure function old ring -> new ring.
+
+The same function moves the owner's ring and the ring of a verifier who follows: what a move needs is that the keys that
+sign it are in the ring that is moved. A verifier's ring begins with the pinned keys, and a statement adds nothing to
+it but the key that it names; so a recovery key counts only where it was pinned.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from pith_builder import times
+from pith_builder.errors import KeyUnusable, Refused
+from pith_builder.keyring import KeyRing, Revocation, RingKey
+from pith_builder.signing import PUBLIC_KEY_BYTES, decode_base64, fingerprint
+from pith_builder.statements import RevocationBody, RotationBody, Statement, body_sha256
+
+
+class IllegalMove(KeyUnusable):
+    """A change of the key ring that its rules forbid."""
+
+    code = "illegal_move"
+
+
+class BrokenChain(Refused):
+    """A chain of statements that can't be followed; `index` is the place of the statement at fault, from 0."""
+
+    code = "broken_chain"
+
+    def __init__(self, index: int, why: str) -> None:
+        super().__init__(
+            f"statement {index}: {why}",
+            field=f"statements[{index}]",
+            hint="ask the issuer for the ring; until then trust only what was pinned",
+        )
+        self.index = index
+
+
+# --- the owner's side --------------------------------------------------------------------------------------------
+
+
+def rotation_body(ring: KeyRing, to: RingKey, effective_at: datetime, reason: str) -> RotationBody:
+    """The body that moves the ring from its newest signing key to `to`. Raises IllegalMove."""
+    old = ring.active() or _last_signing(ring)
+    if old is None:
+        raise IllegalMove("there is no signing key to rotate from", hint="pith-build keys generate makes the first")
+    return RotationBody(
+        old.key_id,
+        old.fingerprint,
+        to.key_id,
+        to.public_key_b64,
+        times.seconds(effective_at),
+        reason,
+        body_sha256(ring.statements[-1].body) if ring.statements else None,
+    )
+
+
+def move(ring: KeyRing, statement: Statement) -> KeyRing:
+    """The ring after a statement. Raises IllegalMove with the rule that it breaks."""
+    return _moved(ring, statement, ring.statements[-1] if ring.statements else None)
+
+
+def retire(ring: KeyRing, key_id: str, now: datetime) -> KeyRing:
+    """The ring with a key retired that isn't the active signing key. Raises IllegalMove."""
+    key = _named(ring, key_id)
+    if key.state in ("retired", "revoked"):
+        raise IllegalMove(f"{key_id} is {key.state} already")
+    if key.use == "receipts" and key.state == "active":
+        raise IllegalMove(f"{key_id} is the active key", hint="pith-build keys rotate retires it and names the next")
+    return ring.with_key(msgspec.structs.replace(key, state="retired", not_after=times.seconds(now)))
+
+
+# --- the verifier's side -----------------------------------------------------------------------------------------
+
+
+def follow(pins: KeyRing, ring: KeyRing) -> KeyRing:
+    """What a verifier that pins only `pins` may trust of `ring`: the pinned keys, and those that statements lead to.
+
+    Marks of `ring` without a statement count for nothing. Statements before the first one about a pinned key are passed
+    over; a ring that lacks a statement of `pins`, or has another in its place, is refused. Raises BrokenChain.
+    """
+    for index, known in enumerate(pins.statements):
+        if index >= len(ring.statements) or ring.statements[index] != known:
+            raise BrokenChain(index, "the pinned ring has another statement here")
+    trusted, previous = pins, None
+    begun = bool(pins.statements)
+    for index, statement in enumerate(ring.statements):
+        if index >= len(pins.statements):
+            begun = begun or _concerns(statement, trusted)
+            try:
+                if begun:
+                    trusted = _moved(trusted, statement, previous)
+                else:
+                    _check_previous(statement, previous)
+            except IllegalMove as illegal:
+                raise BrokenChain(index, illegal.message) from None
+        previous = statement
+    return trusted.replace(statements=ring.statements)
+
+
+def _concerns(statement: Statement, trusted: KeyRing) -> bool:
+    body = statement.body
+    if isinstance(body, RotationBody):
+        return trusted.by_id(body.from_) is not None
+    return trusted.by_id(body.key_id) is not None
+
+
+# --- one move ----------------------------------------------------------------------------------------------------
+
+
+def _moved(ring: KeyRing, statement: Statement, previous: Statement | None) -> KeyRing:
+    _check_previous(statement, previous)
+    body = statement.body
+    moved = _rotated(ring, body, statement) if isinstance(body, RotationBody) else _revoked(ring, body, statement)
+    return moved.replace(statements=[*ring.statements, statement])
+
+
+def _check_previous(statement: Statement, previous: Statement | None) -> None:
+    body = statement.body
+    expected = None if previous is None else body_sha256(previous.body)
+    if isinstance(body, RotationBody) and body.previous_sha256 != expected:
+        raise IllegalMove("its previous_sha256 is not of the statement before it: one is missing, moved or replayed")
+
+
+def _rotated(ring: KeyRing, body: RotationBody, statement: Statement) -> KeyRing:
+    old = ring.find(body.from_, body.from_fingerprint)
+    if old is None:
+        raise IllegalMove(f"nothing is known of {body.from_} with this fingerprint")
+    if old.state != "active" and not (body.is_emergency and old.state == "revoked"):
+        raise IllegalMove(f"it rotates from {old.key_id}, which is {old.state}: a fork or a replay")
+    new = _next_key(ring, body, old)
+    effective = _time(body.effective_at)
+    if old.not_before is not None and effective < _time(old.not_before):
+        raise IllegalMove(f"it takes effect before {old.key_id} became valid: back-dated")
+    if body.is_emergency:
+        authority = _recovery_key(ring, statement)
+    else:
+        if old.not_after is not None and effective >= _time(old.not_after):
+            raise IllegalMove(f"{old.key_id} had expired when it took effect")
+        authority = old
+    _check_signatures(statement, authority, new)
+    return ring.with_key(_after_rotation(old, body)).with_key(new)
+
+
+def _next_key(ring: KeyRing, body: RotationBody, old: RingKey) -> RingKey:
+    public_key = decode_base64(body.to_public_key_b64, PUBLIC_KEY_BYTES)
+    if public_key is None:
+        raise IllegalMove("to_public_key_b64 is not the canonical base64 of 32 bytes")
+    if not body.to:
+        raise IllegalMove("the new key has no id")
+    known = ring.find(body.to, fingerprint(public_key))
+    if known is None and (ring.by_id(body.to) or ring.by_public_key(public_key)):
+        raise IllegalMove(f"{body.to} is known with another key, or its key with another id")
+    if known is not None and known.state != "next":
+        raise IllegalMove(f"it rotates to {body.to}, which is {known.state} already: a replay")
+    return RingKey.of(body.to, public_key, "active", old.use, _time(body.effective_at))
+
+
+def _after_rotation(old: RingKey, body: RotationBody) -> RingKey:
+    if old.state == "revoked":
+        return old
+    if body.is_emergency:
+        revoked = Revocation(body.effective_at, "compromised" if body.reason == "compromised" else "lost")
+        return msgspec.structs.replace(old, state="revoked", not_after=body.effective_at, revoked=revoked)
+    return msgspec.structs.replace(old, state="retired", not_after=body.effective_at)
+
+
+def _revoked(ring: KeyRing, body: RevocationBody, statement: Statement) -> KeyRing:
+    key = _named(ring, body.key_id)
+    _time(body.since)
+    if key.revoked is not None:
+        raise IllegalMove(f"{key.key_id} is revoked already: a replay")
+    signer = ring.by_id(statement.signatures[0].key_id) if len(statement.signatures) == 1 else None
+    if signer is not None and signer.state == "active" and signer != key and _is_of_one_issuer(ring, key, signer):
+        authority = signer
+    else:  # the active key can't be trusted to revoke itself, nor a thief of it to revoke the recovery key
+        authority = _recovery_key(ring, statement)
+    _check_signatures(statement, authority)
+    return ring.with_key(msgspec.structs.replace(key, state="revoked", revoked=Revocation(body.since, body.reason)))
+
+
+def _is_of_one_issuer(ring: KeyRing, key: RingKey, active: RingKey) -> bool:
+    """Whether `active` came after `key`: by its use in our own ring, by the rotations between them in others'."""
+    if key.use == active.use == "receipts":
+        return True
+    successors = {s.body.from_: s.body.to for s in ring.statements if isinstance(s.body, RotationBody)}
+    name: str | None = key.key_id
+    while (name := successors.get(name or "")) is not None:
+        if name == active.key_id:
+            return key.use == active.use
+    return False
+
+
+def _recovery_key(ring: KeyRing, statement: Statement) -> RingKey:
+    signers = {signature.key_id for signature in statement.signatures}
+    for key in ring.keys:
+        if key.use == "recovery" and key.state == "active" and key.key_id in signers:
+            return key
+    raise IllegalMove("no recovery key that is trusted here signed it")
+
+
+def _check_signatures(statement: Statement, *keys: RingKey) -> None:
+    for key in keys:
+        if not statement.is_signed_by(key.key_id, key.public_key):
+            raise IllegalMove(f"there is no valid signature of {key.key_id}")
+    others = {signature.key_id for signature in statement.signatures} - {key.key_id for key in keys}
+    if others or len(statement.signatures) != len(keys):
+        raise IllegalMove(f"others signed it too: {', '.join(sorted(others))}")
+
+
+def _last_signing(ring: KeyRing) -> RingKey | None:
+    revoked = [key for key in ring.keys if key.use == "receipts" and key.state == "revoked"]
+    return revoked[-1] if revoked else None
+
+
+def _named(ring: KeyRing, key_id: str) -> RingKey:
+    if (key := ring.by_id(key_id)) is None:
+        raise IllegalMove(f"nothing is known of {key_id}")
+    return key
+
+
+def _time(text: str) -> datetime:
+    if (time := times.parse_seconds(text)) is None:
+        raise IllegalMove(f"{text!r} is no time of the form 2024-03-12T13:31:14Z")
+    return time
