@@ -103,11 +103,15 @@ def with_key(run: Callable[..., Result]) -> Callable[..., Result]:
 
 @pytest.fixture
 def start(home: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Start `pith-build` as a process of its own: `start("issue", env={"LC_ALL": "C"})`; none outlives the test."""
+    """Start `pith-build` as a process of its own: `start("issue", env={"LC_ALL": "C"})`; none outlives the test.
+
+    It has no controlling terminal, whatever the tests were started from.
+    """
     started: list[subprocess.Popen[bytes]] = []
 
     def call(*arguments: str | Path, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.Popen[bytes]:
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        streams |= {"start_new_session": True}
         command = [sys.executable, "-m", "pith_builder", *map(str, arguments)]
         process = subprocess.Popen(command, env={**os.environ, **(env or {})}, **streams | options)
         started.append(process)

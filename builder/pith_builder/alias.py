@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from pith_builder.arxiv_id import ArxivId
-from pith_builder.errors import InvalidArxivId, InvalidInput, InvalidNumber, shown
-from pith_builder.number import PithNumber
+from pith_builder.errors import InvalidArxivId, InvalidInput, InvalidNumber
+from pith_builder.number import SUFFIX_LENGTH, PithNumber
 
 _RESOLVE_LINK = re.compile(r"https?://[!-~]+/resolve\?(?:[!-~]*&)?arxiv=([^&#\s]+)[!-~]*", re.ASCII)
 
@@ -30,7 +30,11 @@ def parse_alias(s: str) -> ArxivId | PithNumber:
             return parse(s)
         except InvalidNumber as error:
             reasons.append(error.message)
-    raise InvalidAlias(
-        f"{shown(s)} names no paper and no record: {as_id}; {reasons[0]}",
-        hint="give an arXiv id, a DOI, a pith number, a short form or the URL of one of them",
-    )
+    as_number, as_transcription = reasons
+    if "pith" in s.lower():
+        reason = as_number
+    elif len(s.replace("-", "").replace(" ", "")) == SUFFIX_LENGTH + 1:
+        reason = as_transcription
+    else:
+        reason = as_id if any(c in s for c in "./") else as_number
+    raise InvalidAlias(reason, hint="give an arXiv id, a DOI, a pith number, a short form or the URL of one of them")

@@ -19,11 +19,8 @@ from pith_builder.errors import InvalidInput, InvalidJson, cut, shown
 #: Objects and lists inside each other, at most.
 MAX_DEPTH = 64
 
-#: A document with fewer opening brackets, some 60 of them the Structs' own, is not nested too deeply.
-_SURELY_SHALLOW = MAX_DEPTH + 32
-
 #: A document, or a line of a JSON Lines file, at most (bytes).
-MAX_DOCUMENT = 64 * 2**20
+MAX_DOCUMENT = 16 * 2**20
 
 T = TypeVar("T")
 
@@ -68,10 +65,14 @@ def loads(data: bytes | str) -> Any:
         value = _DECODER.decode(text)
         if _SURROGATE_ESCAPE.search(text) or not text.isascii():
             _check_surrogates(value)
+        if text.count("[") + text.count("{") > MAX_DEPTH:
+            check_depth(value)
     except UnicodeDecodeError as error:
-        raise InvalidJson(f"invalid UTF-8 at byte {error.start}", hint="save the file as UTF-8") from None
+        packed = data[:2] == b"\x1f\x8b" or data[:4] == b"\x28\xb5\x2f\xfd"
+        hint = "unpack it first" if packed else "save the file as UTF-8"
+        raise InvalidJson(f"invalid UTF-8 at byte {error.start}", hint=hint) from None
     except json.JSONDecodeError as error:
-        raise InvalidJson(f"{error.msg} at line {error.lineno} column {error.colno}") from None
+        raise InvalidJson(f"{error.msg.removesuffix(' at')} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
         raise _too_deep() from None
     except ValueError:  # Python refuses to read an integer of more than 4,300 digits
@@ -87,15 +88,16 @@ def _in_usual_form(data: bytes) -> Any:
     try:
         value = msgspec.json.decode(data)
         compact = msgspec.json.encode(value)
-        return value if data == compact or data == msgspec.json.format(compact, indent=0) else None
+        usual = data == compact or data == msgspec.json.format(compact, indent=0)
+        return value if usual and data.count(b"[") + data.count(b"{") <= MAX_DEPTH else None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
 
 
-def check_depth(value: Any) -> None:
-    """Raise InvalidJson for objects and lists nested deeper than `MAX_DEPTH`, before anything recurses into them."""
+def check_depth(value: Any, limit: int = MAX_DEPTH) -> None:
+    """Raise InvalidJson for objects and lists nested deeper than `limit`, before anything recurses into them."""
     level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(limit):
         level = [child for parent in level for child in _children(parent)]
         if not level:
             return
@@ -129,6 +131,9 @@ class Document(msgspec.Struct, frozen=True, dict=True):
 
     error: ClassVar[type[InvalidInput]] = InvalidInput
     jsonb_blocks: ClassVar[tuple[str, ...]] = ()
+    max_depth: ClassVar[int] = MAX_DEPTH
+    #: Opening brackets that every document has, and that don't stand inside each other beyond a few.
+    own_brackets: ClassVar[int] = 0
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
@@ -140,7 +145,7 @@ class Document(msgspec.Struct, frozen=True, dict=True):
     @classmethod
     def from_value(cls, value: Any) -> Self:
         """Read a document from what `loads` gave."""
-        check_depth(value)
+        check_depth(value, cls.max_depth)
         document = typed(cls, value, cls.error)
         has_unknown = next(_unknown(msgspec.to_builtins(document), value, ""), None) is not None
         return document.with_layout(value if has_unknown else None)
@@ -150,8 +155,8 @@ class Document(msgspec.Struct, frozen=True, dict=True):
         """The short way: bytes that we would write ourselves hold nothing twice and nothing unknown."""
         try:
             raw = data if isinstance(data, bytes) else data.encode()
-            if raw.count(b"{") + raw.count(b"[") > _SURELY_SHALLOW:
-                return None
+            if raw.count(b"{") + raw.count(b"[") > cls.max_depth + cls.own_brackets:
+                return None  # it may be nested too deeply
             document = msgspec.json.decode(raw, type=cls)
             return document if msgspec.json.encode(document) == raw else None
         except (msgspec.MsgspecError, UnicodeError, RecursionError, InvalidInput):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import msgspec
 
-from pith_builder.documents import Document, typed
+from pith_builder.documents import MAX_DEPTH, Document, typed
 from pith_builder.errors import InvalidEnrichment, InvalidInput
 
 Row = dict[str, Any]
@@ -103,6 +103,7 @@ class Enrichment(Document, frozen=True):
     """
 
     error: ClassVar[type[InvalidInput]] = InvalidEnrichment
+    max_depth: ClassVar[int] = MAX_DEPTH - 8  # its rows stand deeper in the record
 
     headline: str = ""
     verdict: Row = {}

@@ -38,9 +38,9 @@ class PithError(Exception):
         """The error as the command line prints it with `--json`; what is not known is null."""
         return {
             "code": self.code,
-            "message": self.message,
-            "field": self.field or None,
-            "file": self.file or None,
+            "message": cleaned(self.message),
+            "field": cleaned(self.field) or None,
+            "file": cleaned(self.file) or None,
             "line": self.line or None,
             "hint": self.hint or None,
         }
@@ -52,6 +52,14 @@ def shown(value: object, limit: int = 60) -> str:
         return cut(repr(value[: limit + 1] if isinstance(value, str | bytes) else value), limit)
     except (RecursionError, ValueError):  # nested deeply, or an integer of very many digits
         return f"a {type(value).__name__}"
+
+
+def cleaned(text: str) -> str:
+    """`text` without what can't be encoded or printed, such as bytes of another encoding or terminal escapes."""
+    if text.isprintable() and text.isascii():
+        return text
+    encodable = text.encode(errors="backslashreplace").decode()
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in encodable)
 
 
 def cut(text: str, limit: int = 200) -> str:

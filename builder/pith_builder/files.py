@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
@@ -30,7 +31,11 @@ def read(path: Path) -> bytes:
 def make_folder(path: Path, mode: int = 0o700) -> None:
     """Make a folder and its parents, for its owner alone unless `mode` says otherwise. Raises FileFailed."""
     with failing("make the folder", path):
-        path.mkdir(mode=mode, parents=True, exist_ok=True)
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=mode, exist_ok=True)
+        if not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "it is no folder")
 
 
 def replace(path: Path, data: bytes, mode: int = 0o644) -> None:

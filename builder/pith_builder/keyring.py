@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from datetime import datetime
 from importlib import resources
 from typing import ClassVar, Literal, Self
 
 import msgspec
+import nacl.bindings
 
 from pith_builder import times
 from pith_builder.documents import Document
@@ -88,6 +87,8 @@ class RingKey(msgspec.Struct, frozen=True):
             return "key_id is empty"
         if public_key is None:
             return "public_key_b64 is not the canonical base64 of 32 bytes"
+        if not nacl.bindings.crypto_core_ed25519_is_valid_point(public_key):
+            return "public_key_b64 is no Ed25519 public key: not a point of the main subgroup"
         if fingerprint(public_key) != self.fingerprint:
             return "fingerprint is not that of public_key_b64"
         for text in (self.not_before, self.not_after, self.revoked.since if self.revoked else None):
@@ -169,21 +170,3 @@ def _time(text: str) -> datetime:
     if time is None:
         raise InvalidKeyRing(f"{shown(text)} is no time")  # a ring has checked its times
     return time
-
-
-def published_key(key: RingKey) -> dict[str, str | None]:
-    """A public key as the registry publishes its own (PROTOCOL §6).
-
-    `fingerprint_sha256_b32_first128bits` has the registry's name and value: 26 base32 symbols, which are 130 bits.
-    """
-    raw = key.public_key
-    return {
-        "key_id": key.key_id,
-        "algorithm": key.algorithm,
-        "format": "raw",
-        "public_key_b64": key.public_key_b64,
-        "public_key_hex": raw.hex(),
-        "fingerprint_sha256_hex": key.fingerprint,
-        "fingerprint_sha256_b32_first128bits": base64.b32encode(hashlib.sha256(raw).digest())[:26].decode(),
-        "rotates_at": key.not_after,
-    }

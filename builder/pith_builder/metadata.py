@@ -16,6 +16,9 @@ FIELDS = ("arxiv_id", "version", "title", "abstract", "authors", "categories", "
 
 _CATEGORY = re.compile(r"[A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)?", re.ASCII)
 _LICENSE = re.compile(r"https?://[!-~]+", re.ASCII)
+#: Title, authors and categories, at most, in characters; they are published whole, and the title twice.
+MAX_TEXT = 2**20
+
 #: Versions beyond this are taken for errors.
 MAX_VERSION = 9999
 
@@ -47,8 +50,8 @@ class PaperMetadata(msgspec.Struct, frozen=True):
         _check_license(self.license, problems)
         self._check_categories(problems)
         self._check_id(problems)
-        if not isinstance(self.submitted_at, str) or times.parse_seconds(self.submitted_at) is None:
-            problems.append(("submitted_at", f"{shown(self.submitted_at)} is no time of the form 2024-03-12T13:31:14Z"))
+        if not isinstance(self.submitted_at, str) or not is_submission_time(self.submitted_at):
+            problems.append(("submitted_at", f"{shown(self.submitted_at)} {NO_SUBMISSION_TIME}"))
         if problems:
             raise InvalidMetadata(problems)
 
@@ -58,8 +61,9 @@ class PaperMetadata(msgspec.Struct, frozen=True):
             together = "".join((self.title, self.abstract, self.authors, self.categories))
         except TypeError:
             return False
+        too_long = len(together) - len(self.abstract) > MAX_TEXT
         blank = self.title.isspace() or self.abstract.isspace() or not (self.title and self.abstract)
-        return together.isascii() and "\0" not in together and not blank
+        return together.isascii() and "\0" not in together and not blank and not too_long
 
     def _check_id(self, problems: list[tuple[str, str]]) -> None:
         if not isinstance(self.arxiv_id, str):
@@ -79,7 +83,7 @@ class PaperMetadata(msgspec.Struct, frozen=True):
         if not isinstance(self.categories, str):
             return
         names = self.categories.split()
-        wrong = [name for name in names if not _CATEGORY.fullmatch(name)]
+        wrong = [name for name in names if not is_category(name)]
         if not names:
             problems.append(("categories", "there is none; the first is the primary category"))
         elif wrong:
@@ -119,6 +123,29 @@ class Provenance(msgspec.Struct, frozen=True):
     raw_sha256: str | None = None
     withdrawn: bool = False
 
+    @property
+    def said_at(self) -> str | None:
+        """When the source said so: its own time, or else when we read it."""
+        return self.source_time or self.fetched_at
+
+
+NO_SUBMISSION_TIME = "is no time of the form 2024-03-12T13:31:14Z in the years 1900 to 2099"
+
+
+def is_submission_time(text: str) -> bool:
+    """Whether `submitted_at` can stand in a record: a real UTC time, in a year that a number can carry."""
+    return text[:2] in ("19", "20") and times.parse_seconds(text) is not None
+
+
+def is_category(text: str) -> bool:
+    """Whether a category's name can stand in a record."""
+    return _CATEGORY.fullmatch(text) is not None
+
+
+def is_license(text: str) -> bool:
+    """Whether a licence can stand in a record: an http(s) URI, or "" for none."""
+    return not text or _LICENSE.fullmatch(text) is not None
+
 
 def _check_text(name: str, value: object, problems: list[tuple[str, str]]) -> None:
     if not isinstance(value, str):
@@ -128,6 +155,8 @@ def _check_text(name: str, value: object, problems: list[tuple[str, str]]) -> No
         text.check_text(value)
     except InvalidText as error:
         problems.append((name, error.message))
+    if name != "abstract" and len(value) > MAX_TEXT:
+        problems.append((name, f"is longer than {MAX_TEXT} characters"))
     if name in ("title", "abstract") and (not value or value.isspace()):
         problems.append((name, "is empty"))
 
@@ -142,5 +171,5 @@ def _check_license(value: object, problems: list[tuple[str, str]]) -> None:
         return
     if not isinstance(value, str):
         problems.append(("license", f"{shown(value)} is not a string"))
-    elif not _LICENSE.fullmatch(value):
+    elif not is_license(value):
         problems.append(("license", f'{shown(value)} is no http(s) URI, nor "" for none'))

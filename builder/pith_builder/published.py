@@ -122,6 +122,7 @@ class PithRecord(Document, frozen=True):
     """A pith number record, schema 1.0, in the published order. Raises InvalidRecord with the field at fault."""
 
     error: ClassVar[type[InvalidInput]] = InvalidRecord
+    own_brackets: ClassVar[int] = 30
     jsonb_blocks: ClassVar[tuple[str, ...]] = ("paper", "canonical_record", "receipt", "graph_snapshot")
 
     record_type: Literal["pith_number_record"]

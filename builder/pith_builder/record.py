@@ -8,11 +8,18 @@ from typing import Annotated, Literal, Self
 
 import msgspec
 
-from pith_builder import text, times
+from pith_builder import text
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.documents import loads, typed
 from pith_builder.errors import InvalidArxivId, InvalidRecord, LicenseUnknown
-from pith_builder.metadata import MAX_VERSION, PaperMetadata
+from pith_builder.metadata import (
+    MAX_VERSION,
+    NO_SUBMISSION_TIME,
+    PaperMetadata,
+    is_category,
+    is_license,
+    is_submission_time,
+)
 from pith_builder.number import PithNumber
 
 _HEX_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -91,11 +98,16 @@ class CanonicalRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for name in ("title_canon_sha256", "abstract_canon_sha256"):
             if not _HEX_SHA256.fullmatch(getattr(metadata, name)):
                 return f"metadata.{name}", "is not 64 lower-case hex digits"
-        if times.parse_seconds(metadata.submitted_at) is None:
-            return "metadata.submitted_at", "is no time of the form 2024-03-12T13:31:14Z"
-        if not metadata.primary_cat:
-            return "metadata.primary_cat", "is empty"
-        if metadata.cross_cats_sorted != sorted(metadata.cross_cats_sorted):
+        if not is_submission_time(metadata.submitted_at):
+            return "metadata.submitted_at", NO_SUBMISSION_TIME
+        if not is_license(metadata.license):
+            return "metadata.license", 'is no http(s) URI, nor "" for none'
+        primary, cross = metadata.primary_cat, metadata.cross_cats_sorted
+        if not is_category(primary):
+            return "metadata.primary_cat", "is no category"
+        if not all(map(is_category, cross)) or len({primary, *cross}) <= len(cross):
+            return "metadata.cross_cats_sorted", "holds what is no category, or one stands twice"
+        if cross != sorted(cross):
             return "metadata.cross_cats_sorted", "is not sorted by code point"
         try:
             canonical_id = ArxivId.parse(source.id)

@@ -71,6 +71,8 @@ def verify(
     `at` (aware) asks what held then. Raises InvalidJson for bytes that are no JSON; JSON that is no record is a
     report in which `form` failed.
     """
+    if at is not None and at.tzinfo is None:
+        raise ValueError("`at` must be an aware datetime: the zone of a naive one would be a guess")
     if not isinstance(record, PithRecord):
         try:
             record = PithRecord.from_json(record)

@@ -17,7 +17,11 @@ from pith_builder import __version__
 from pith_builder.testing import make_metadata
 
 Run = Callable[..., Any]
-COMMANDS = ("issue", "compute", "verify", "show", "resolve", "keys")
+COMMANDS = ("issue", "compute", "verify", "show", "resolve", "reissue", "keys")
+KEY_COMMANDS = (
+    *("generate", "list", "show", "export", "import", "check"),
+    *("rotate", "sign", "retire", "revoke"),
+)
 
 
 def test_no_argument_prints_help(run: Run) -> None:
@@ -33,7 +37,7 @@ def test_help_is_that_of_the_program(run: Run, flag: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [(c,) for c in COMMANDS] + [("keys", c) for c in ("generate", "list", "show", "export")]
+    "command", [(c,) for c in COMMANDS] + [("keys", c) for c in KEY_COMMANDS]
 )
 def test_each_command_explains_itself(run: Run, command: tuple[str, ...]) -> None:
     result = run(*command, "--help")
@@ -75,6 +79,14 @@ def test_unknown_word_near_to_nothing_points_at_the_help(run: Run) -> None:
         ("keys", "no-such-command"),
         ("keys", "generate", "--kdf", "absurd"),
         ("compute", "--metadata"),
+        ("compute", "--metadata", "a", "--metadata", "b"),
+        ("issue", "--metadata", "a", "--metadata", "b"),
+        ("--jsn",),
+        ("keys", "revoke", "k"),
+        ("keys", "revoke", "k", "--reason", "bored"),
+        ("keys", "revoke", "k", "--reason", "lost", "--since", "yesterday"),
+        ("keys", "import", "-", "--use", "all"),
+        ("keys", "export", "--format", "der"),
         ("compute", "2601.00001", "--home"),
         ("verify", "-", "--at", "yesterday"),
         ("compute", "2601.00001", "--base-url", "ftp://x"),

@@ -93,6 +93,36 @@ def test_other_digest_of_a_paper_is_a_new_number_that_follows_the_earlier(with_k
     [event] = events(result.err)
     assert event["event"] == "record_issued"
     assert event["follows"] == NUMBER != event["pith_number"]
+    assert event["differs"] == "version"
+
+
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [
+        ({"title": "Another Title"}, "title_canon_sha256"),
+        ({"license": ""}, "license"),
+        ({"version": 2, "categories": "cs.CR cs.DL"}, "version,primary_cat,cross_cats_sorted"),
+    ],
+)
+def test_event_names_the_fields_in_which_two_numbers_of_a_paper_differ(
+    with_key: Run, papers: Run, other: dict[str, Any], differs: str
+) -> None:
+    with_key("issue", "--metadata", papers(make_metadata()))
+    [event] = events(with_key("issue", "--metadata", papers(make_metadata(**other))).err)
+    assert sorted(event["differs"].split(",")) == sorted(differs.split(","))
+
+
+def test_run_over_several_papers_ends_with_its_counts(with_key: Run, papers: Run) -> None:
+    with_key("issue", "--metadata", papers(make_metadata(), make_metadata(version=2)))
+    rows = [make_metadata(), make_metadata(version=2, authors="Grace Hopper"), make_metadata(version=3), {}]
+    last = events(with_key("issue", "--metadata", papers(*rows)).err)[-1]
+    assert {name: last.get(name) for name in ("event", "issued", "stored", "updated", "failed")} == {
+        "event": "run_finished",
+        "issued": "1",
+        "stored": "1",
+        "updated": "1",
+        "failed": "1",
+    }
 
 
 def test_enrichment_goes_into_the_record(with_key: Run, root: Path, papers: Run) -> None:
@@ -126,6 +156,23 @@ def test_enrichment_that_cannot_be_read_is_3_and_names_its_file(
     result = with_key("issue", "--metadata", papers(make_metadata()), "--enrichment", tmp_path / "enrichment.json")
     assert (result.code, result.out) == (3, "")
     assert "enrichment.json" in result.err
+
+
+def test_enrichment_field_that_is_not_known_is_logged(with_key: Run, papers: Run, tmp_path: Path) -> None:
+    path = tmp_path / "enrichment.json"
+    path.write_text('{"headline":"A reviewed paper","verdicts":{},"note":1}')
+    result = with_key("issue", "--metadata", papers(make_metadata()), "--enrichment", path)
+    [event] = [event for event in events(result.err) if event["event"] == "enrichment_fields_unknown"]
+    assert result.code == 0
+    assert (event["level"], event["fields"], event["file"]) == ("warning", "verdicts,note", str(path))
+
+
+def test_enrichment_from_standard_input(with_key: Run, papers: Run) -> None:
+    stdin = b'{"headline":"A reviewed paper"}'
+    [record] = with_key(
+        "issue", "--json", "--metadata", papers(make_metadata()), "--enrichment", "-", stdin=stdin
+    ).lines
+    assert record["paper"]["headline"] == "A reviewed paper"
 
 
 def test_enrichment_that_is_not_there_is_5(with_key: Run, papers: Run, tmp_path: Path) -> None:

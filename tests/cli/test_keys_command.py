@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import hashlib
 import json
 import os
 import pty
 import re
 import stat
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,7 +99,7 @@ def test_entry_as_json_is_that_of_the_ring(run: Run, home: Path) -> None:
 def test_second_key_is_next(with_key: Run) -> None:
     result = with_key("keys", "generate", "--unencrypted", "--json")
     assert result.lines[0]["state"] == "next"
-    assert "for a rotation" in result.err
+    assert "pith-build keys rotate" in result.err
 
 
 def test_ids_count_up_for_each_issuer(run: Run) -> None:
@@ -113,8 +115,8 @@ def test_issuer_that_cannot_be_a_name_makes_nothing(run: Run, home: Path, issuer
     assert not home.exists()
 
 
-def test_without_passphrase_and_terminal_no_key_is_made(run: Run, home: Path) -> None:
-    result = run("keys", "generate")
+def test_without_passphrase_and_terminal_no_key_is_made(run_process: Run, home: Path) -> None:
+    result = run_process("keys", "generate")
     assert (result.code, result.out) == (4, "")
     assert "PITH_KEY_PASSPHRASE_FILE" in result.err
     assert not (home / "keys").exists()
@@ -149,13 +151,26 @@ def test_list_shows_the_registrys_key_without_any_home(run: Run, home: Path) -> 
 
 
 def test_list_has_the_own_key_first(with_key: Run) -> None:
-    assert with_key("keys", "list").out.splitlines()[0].split()[2:] == ["active", "receipts"]
+    assert with_key("keys", "list").out.splitlines()[0].split()[2:] == ["active", "receipts", "0"]
+
+
+def test_list_counts_the_records_whose_newest_receipt_is_under_each_key(with_key: Run, papers: Run) -> None:
+    with_key("issue", "--metadata", papers(make_metadata(), make_metadata(version=2)))
+    assert [key["receipts"] for key in with_key("keys", "list", "--json").lines] == [2, 0]
+    assert [line.split()[-1] for line in with_key("keys", "list").out.splitlines()] == ["2", "0"]
+
+
+def test_list_makes_no_store(with_key: Run, home: Path) -> None:
+    with_key("keys", "list")
+    assert not (home / "pith.db").exists()
 
 
 @pytest.mark.parametrize("by", ["key_id", "fingerprint"])
 def test_show_takes_id_and_fingerprint(with_key: Run, by: str) -> None:
     key = with_key("keys", "list", "--json").lines[0]
-    assert with_key("keys", "show", key[by], "--json").lines == [key]
+    assert with_key("keys", "show", key[by], "--json").lines == [
+        {name: value for name, value in key.items() if name != "receipts"}
+    ]
 
 
 def test_show_for_a_person_has_a_line_a_field(with_key: Run) -> None:
@@ -223,16 +238,33 @@ def test_wrong_passphrase_is_4(locked: Run, issued: Run, monkeypatch: pytest.Mon
     assert result.lines[0]["error"]["code"] == "key_locked"
 
 
-def test_no_passphrase_and_no_terminal_is_4(locked: Run, issued: Run) -> None:
-    result = issued(locked)
+def test_no_passphrase_and_no_terminal_is_4(locked: Run, issued: Run, run_process: Run) -> None:
+    result = issued(run_process)
     assert (result.code, result.out) == (4, "")
     assert "no terminal" in result.err
 
 
-def _typed(start: Run, answers: list[str], *arguments: str | Path) -> tuple[int, bytes, str]:
-    """Run on a terminal, give an answer to each prompt; exit code, standard output, and what the terminal showed."""
+def test_paper_that_is_stored_unchanged_needs_no_passphrase(
+    locked: Run, issued: Run, run_process: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PITH_KEY_PASSPHRASE", PASSPHRASE)
+    first = issued(locked, "--json")
+    monkeypatch.delenv("PITH_KEY_PASSPHRASE")
+    assert issued(run_process, "--json")[:2] == (0, first.out)
+
+
+def _typed(start: Run, answers: list[str], *arguments: str | Path, **options: Any) -> tuple[int, bytes, str]:
+    """Run on a controlling terminal, type an answer at each prompt: exit code, standard output, what was shown.
+
+    Each answer ends with a return, unless it ends with a control character.
+    """
     controller, terminal = pty.openpty()
-    process = start(*arguments, stdin=terminal, stderr=terminal, start_new_session=True)
+
+    def take_the_terminal() -> None:
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+    streams = {"stdin": terminal, "stderr": terminal, "start_new_session": True, "preexec_fn": take_the_terminal}
+    process = start(*arguments, **streams | options)
     os.close(terminal)
     shown, waiting = b"", iter(answers)
     while True:
@@ -244,7 +276,7 @@ def _typed(start: Run, answers: list[str], *arguments: str | Path) -> tuple[int,
             break
         shown += part
         if shown.endswith(b": ") and (answer := next(waiting, None)) is not None:
-            os.write(controller, answer.encode() + b"\n")
+            os.write(controller, answer.encode() + (b"" if answer.endswith(("\x03", "\x04")) else b"\n"))
     out, _ = process.communicate(timeout=60)
     os.close(controller)
     return process.returncode, out, shown.decode()
@@ -264,6 +296,34 @@ def test_new_passphrase_is_asked_for_twice(start: Run, run: Run, issued: Run, mo
     assert PASSPHRASE not in shown
     monkeypatch.setenv("PITH_KEY_PASSPHRASE", PASSPHRASE)
     assert issued(run).code == 0
+
+
+def test_passphrase_is_asked_for_on_the_terminal_even_where_standard_input_is_a_file(
+    start: Run, locked: Run, papers: Run
+) -> None:
+    with papers(make_metadata()).open("rb") as source:
+        code, out, _ = _typed(start, [PASSPHRASE], "issue", "--metadata", "-", stdin=source)
+    assert (code, out[:10]) == (0, b"pith:2026:")
+
+
+def test_empty_answer_is_asked_for_again(start: Run, locked: Run, papers: Run) -> None:
+    code, _, shown = _typed(start, ["", PASSPHRASE], "issue", "--metadata", papers(make_metadata()))
+    assert code == 0
+    assert shown.count("Passphrase of local-v1") == 2
+
+
+def test_two_answers_that_differ_make_no_key(start: Run, home: Path) -> None:
+    code, out, shown = _typed(start, [PASSPHRASE, PASSPHRASE + "!"], "keys", "generate")
+    assert (code, out) == (4, b"")
+    assert "differ" in shown
+    assert not (home / "keys" / "keyring.json").exists()
+
+
+@pytest.mark.parametrize(("key", "code"), [("\x03", 130), ("\x04", 4)], ids=["Ctrl-C", "Ctrl-D"])
+def test_giving_up_at_the_prompt_signs_nothing(start: Run, locked: Run, papers: Run, key: str, code: int) -> None:
+    found, out, shown = _typed(start, [key], "issue", "--metadata", papers(make_metadata()))
+    assert (found, out) == (code, b"")
+    assert "Traceback" not in shown
 
 
 # --- unfit keys -------------------------------------------------------------------------------------------------
@@ -391,9 +451,10 @@ def test_seed_that_is_not_the_active_keys_is_4(
 
 
 def test_seed_and_passphrase_show_nowhere(
-    run: Run, issued: Run, home: Path, key_path: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+    run: Run, issued: Run, home: Path, key_path: Callable[[], Path], papers: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every command that touches the key, once going well and once badly."""
+    another = ("issue", "--json", "--metadata", papers(make_metadata(version=2), name="another.jsonl"))
     seed = bytes(range(32))
     monkeypatch.setattr("pith_builder.signers.key_file.new_seed", lambda: seed)
     monkeypatch.setenv("PITH_KEY_PASSPHRASE", PASSPHRASE)
@@ -405,9 +466,9 @@ def test_seed_and_passphrase_show_nowhere(
         run("keys", "generate", "--kdf", PASSPHRASE[:3]),
     ]
     monkeypatch.setenv("PITH_KEY_PASSPHRASE", PASSPHRASE + "!")
-    results.append(issued(run, "--json"))
+    results.append(run(*another))
     key_path().chmod(0o644)
-    results.append(issued(run))
+    results.append(run(*another))
     assert [result.code for result in results] == [0, 0, 0, 0, 2, 4, 4]
     shown = "".join(result.out + result.err for result in results)
     kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())

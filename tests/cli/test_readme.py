@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 
 from pith_builder.cli import app
+from pith_builder.cli.keys import keys
+
+KEY_COMMANDS = [command.name or getattr(command.callback, "__name__", "") for command in keys.registered_commands]
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -72,7 +75,7 @@ def test_the_settings_of_the_readme_are_those_of_the_code(root: Path) -> None:
     assert dict(table) == {f"--{name.replace('_', '-')}": variable for name, variable in VARIABLES.items()}
 
 
-@pytest.mark.parametrize("command", [*app.COMMANDS, "keys generate", "keys list", "keys show", "keys export"])
+@pytest.mark.parametrize("command", [*app.COMMANDS, *(f"keys {name}" for name in KEY_COMMANDS)])
 def test_every_command_has_help(command: str, run: Callable[..., Any]) -> None:
     result = run(*command.split(), "--help")
     assert result.code == 0

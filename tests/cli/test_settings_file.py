@@ -66,6 +66,21 @@ def test_catalogue_in_the_file_is_a_path_or_a_list(
     assert run("compute", "2601.00001").code == 0
 
 
+@pytest.mark.parametrize("form", ['"papers.jsonl"', '["papers.jsonl"]'])
+def test_catalogue_in_the_file_is_relative_to_the_home(
+    run: Run, home: Path, papers: Run, toml: Callable[[str], Path], form: str
+) -> None:
+    toml(f"catalog = {form}")
+    papers(make_metadata()).rename(home / "papers.jsonl")
+    assert run("compute", "2601.00001").code == 0
+
+
+def test_ring_in_the_file_is_relative_to_the_home(run: Run, home: Path, toml: Callable[[str], Path]) -> None:
+    toml('keyring = "mine/ring.json"')
+    assert run("keys", "generate", "--unencrypted").code == 0
+    assert (home / "mine" / "ring.json").is_file()
+
+
 @pytest.mark.parametrize(
     ("content", "named"),
     [

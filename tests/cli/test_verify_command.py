@@ -36,8 +36,28 @@ def test_report_for_a_person_has_a_line_a_check_and_names_what_nothing_binds(run
     lines = run("verify", registry / "seeds" / "2403.07648v2.record.json").out.splitlines()
     assert any(line.split() == ["passed", "signature"] for line in lines)
     assert any(line.strip().startswith("not checked") for line in lines)
-    assert any("not bound by hash or signature" in line for line in lines)
-    assert lines[-1] == "ok: pith:2024:BMWHAH2DRYP4HKSVZEJ4AAHEZE"
+    assert lines[-2] == "ok: pith:2024:BMWHAH2DRYP4HKSVZEJ4AAHEZE"
+    assert lines[-1].startswith("not bound by hash or signature: ")
+
+
+def test_what_nothing_binds_is_named_once_a_run(run: Run, registry: Path) -> None:
+    result = run("verify", *sorted((registry / "seeds").glob("*.record.json")))
+    assert result.out.count("not bound by hash or signature") == 1
+
+
+def test_quiet_report_is_one_line_a_record(run: Run, ring: Path) -> None:
+    records = make_record().to_json() + b"\n" + forged(short_pith_number="") + b"\n{}\n"
+    result = run("verify", "--quiet", "--keyring", ring, "-", stdin=records)
+    number = make_record().pith_number
+    assert (result.code, result.out.splitlines()) == (1, [f"ok: {number}", f"FAILED: {number}", "FAILED: -:3"])
+
+
+def test_what_is_no_record_shows_its_form_alone(run: Run) -> None:
+    lines = run("verify", "-", stdin=b"{}").out.splitlines()
+    assert lines[0] == "-:1: no record"
+    assert lines[1].split()[:2] == ["FAILED", "form:"]
+    assert lines[2] == "FAILED: -:1"
+    assert len(lines) == 4
 
 
 def test_report_as_json_is_one_line_a_record(run: Run, ring: Path, tmp_path: Path) -> None:
@@ -108,6 +128,19 @@ def test_file_that_is_not_there_is_5(run: Run, tmp_path: Path) -> None:
     assert (result.code, result.out) == (5, "")
 
 
+@pytest.mark.parametrize("command", [("verify", "-"), ("keys", "list"), ("keys", "show", "pith-v1-2026-05")])
+@pytest.mark.parametrize("named", ["flag", "variable"])
+def test_ring_that_is_named_and_not_there_is_5(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], named: str
+) -> None:
+    flag: list[str | Path] = ["--keyring", tmp_path / "none.json"] if named == "flag" else []
+    if named == "variable":
+        monkeypatch.setenv("PITH_KEYRING", str(tmp_path / "none.json"))
+    result = run(*command, *flag, stdin=make_record().to_json())
+    assert (result.code, result.out) == (5, "")
+    assert "none.json" in result.err
+
+
 def test_damaged_ring_is_3(run: Run, tmp_path: Path) -> None:
     (tmp_path / "ring.json").write_text("{}")
     assert run("verify", "--keyring", tmp_path / "ring.json", "-", stdin=make_record().to_json()).code == 3
@@ -120,6 +153,23 @@ def test_metadata_are_compared(run: Run, ring: Path, papers: Run, tmp_path: Path
         "verify", "--keyring", ring, tmp_path / "record", "--metadata", papers(make_metadata(title="Another Title"))
     )
     assert (same.code, other.code) == (0, 1)
+
+
+@pytest.mark.parametrize("described", [{"arxiv_id": "2601.00009"}, {"version": 2}])
+def test_record_that_the_metadata_do_not_describe_is_a_failed_item(
+    run: Run, ring: Path, papers: Run, described: dict[str, Any]
+) -> None:
+    source = papers(make_metadata(**described))
+    result = run("verify", "--json", "--keyring", ring, "-", "--metadata", source, stdin=make_record().to_json())
+    assert result.code == 1
+    assert [line["error"]["code"] for line in result.lines] == ["not_found"]
+    assert "2601.00001v1" in result.lines[0]["error"]["message"]
+
+
+def test_record_that_the_metadata_do_not_describe_does_not_stop_the_others(run: Run, ring: Path, papers: Run) -> None:
+    records = make_record(make_metadata(version=2)).to_json() + b"\n" + make_record().to_json()
+    result = run("verify", "--json", "--keyring", ring, "-", "--metadata", papers(make_metadata()), stdin=records)
+    assert [line.get("ok") for line in result.lines] == [None, True]
 
 
 def test_metadata_with_line_breaks_are_compared_with_the_paper_of_each_record(

@@ -37,7 +37,6 @@ COMMANDS = ("issue", "compute", "verify", "show", "resolve", "keys")
         ("--home issue compute x", "--home issue compute x"),
         ("compute -- --home h", "compute -- --home h"),
         ("compute --home a -- --store b", "--home a compute -- --store b"),
-        ("compute x --home", "--home compute x"),
         ("compute --homes h", "compute --homes h"),
     ],
 )

@@ -45,8 +45,20 @@ def test_without_ids_all_papers_of_the_file_come_in_one_group(write_papers: Pape
 def test_each_id_is_an_item_of_its_own_as_it_was_given(write_papers: Papers) -> None:
     given = ["arXiv:2601.00001v1", "https://arxiv.org/abs/2601.00001", "2601.00001"]
     items = list(papers(given, file_of(write_papers(make_metadata())), None))
-    assert [(item.input, item.group) for item in items] == [(text, text) for text in given]
+    assert [item.input for item in items] == given
     assert all(isinstance(item.found, FoundPaper) for item in items)
+
+
+@pytest.mark.parametrize("source", ["file", "catalogue"])
+def test_ids_are_in_the_group_of_the_place_that_was_looked_at(write_papers: Papers, source: str) -> None:
+    path = write_papers(make_metadata())
+    file, catalog = (file_of(path), None) if source == "file" else (None, catalog_of(path))
+    assert {item.group for item in papers(["2601.00001", "2601.00009"], file, catalog)} == {str(path)}
+
+
+def test_text_that_is_no_id_is_a_group_of_its_own(write_papers: Papers) -> None:
+    [bad, good] = papers(["2613.00001", "2601.00001"], file_of(write_papers(make_metadata())), None)
+    assert bad.group == "2613.00001" != good.group
 
 
 def test_file_that_is_given_goes_before_the_catalogue(write_papers: Papers) -> None:
@@ -87,3 +99,15 @@ def test_paper_that_is_nowhere_says_where_was_looked(write_papers: Papers, with_
     assert isinstance(item.found, NotFound)
     assert (f"not in the catalogue ({path})" if with_catalog else "there is no catalogue") in item.found.message
     assert "no network" in item.found.message
+
+
+def test_paper_that_is_nowhere_says_what_of_the_catalogue_cannot_be_read(write_papers: Papers) -> None:
+    path = write_papers({"title": "of no paper"}, make_metadata(), [])
+    [item] = papers(["2601.00009"], None, catalog_of(path))
+    assert "of which 2 places can't be read" in error(item).message
+    assert f"the first: {path}:1" in error(item).message
+
+
+def test_paper_that_is_there_says_nothing_of_unreadable_places(write_papers: Papers) -> None:
+    [item] = papers(["2601.00001"], None, catalog_of(write_papers({}, make_metadata())))
+    assert isinstance(item.found, FoundPaper)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pith_builder import ArxivId, PaperMetadata
+from pith_builder import ArxivId, PaperMetadata, Provenance
 from pith_builder.errors import InvalidMetadata
 from pith_builder.metadata import FIELDS
 from pith_builder.testing import make_metadata
@@ -139,6 +139,20 @@ def test_all_missing_fields_are_reported_at_once() -> None:
 def test_a_version_in_the_id_that_contradicts_is_refused(arxiv_id: str) -> None:
     with pytest.raises(InvalidMetadata, match="another version than 1"):
         make_metadata(arxiv_id=arxiv_id)
+
+
+@pytest.mark.parametrize(
+    ("source_time", "fetched_at", "said_at"),
+    [
+        ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+        (None, "2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z"),
+        (None, None, None),
+    ],
+)
+def test_a_source_without_a_time_of_its_own_said_so_when_it_was_read(
+    source_time: str | None, fetched_at: str | None, said_at: str | None
+) -> None:
+    assert Provenance("test", source_time, fetched_at).said_at == said_at
 
 
 def test_raw_strings_stay_raw() -> None:

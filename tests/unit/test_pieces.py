@@ -59,9 +59,28 @@ def test_a_line_that_is_no_json_is_one_piece() -> None:
     assert cut(b"nothing\n") == [(1, 0, b"nothing")]
 
 
-@pytest.mark.parametrize("data", [b"\xff\n" + ONE, ONE + b"\n\xff"], ids=ascii)
+@pytest.mark.parametrize("data", [b"{\xff\n" + ONE, ONE + b"\n{\xff"], ids=ascii)
 def test_invalid_utf8_spoils_its_own_line_alone(data: bytes) -> None:
-    assert sorted(piece[2] for piece in cut(data)) == [ONE, b"\xff"]
+    assert sorted(piece[2] for piece in cut(data)) == sorted([ONE, b"{\xff"])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{\n  "previous":\n' + ONE + b',\n  "title": "cut',
+        b"[\n" + ONE + b",\n" + TWO + b"\n",
+        b'{"a":\n' + ONE + b'\n"x',
+    ],
+    ids=ascii,
+)
+def test_an_object_inside_a_broken_document_is_no_row(data: bytes) -> None:
+    assert [piece[2] for piece in cut(data)] == [data.rstrip()]
+
+
+def test_what_follows_a_document_cut_for_its_length_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_DOCUMENT", 50)
+    for data in (ONE + b" " * 60 + b"rubbish", ONE + b" " * 60 + b"\n" + TWO, b"{\n" + b" " * 60 + b"}"):
+        assert len(cut(data)[0][2]) > 50
 
 
 def test_every_piece_stands_at_its_offset(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,8 +25,8 @@ from pith_builder import (
     fingerprint,
     text_sha256,
 )
-from pith_builder.keyring import published_key
 from pith_builder.number import PithNumber
+from pith_builder.public_keys import published as published_key
 from pith_builder.signing import decode_base64, signature_fits
 from pith_builder.snapshot import EMPTY_SHA256, IntegrityInput, build_integrity, integrity_sha256
 from pith_builder.sources.rows import read_metadata

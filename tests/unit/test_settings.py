@@ -78,6 +78,32 @@ def test_catalogue_of_the_file_may_be_a_list(settings: Callable[..., Settings]) 
     assert settings(toml='catalog = ["/a", "/b"]').catalog == [Path("/a"), Path("/b")]
 
 
+def test_paths_of_the_file_are_relative_to_its_folder(settings: Callable[..., Settings], tmp_path: Path) -> None:
+    found = settings(toml=f'keyring = "ring.json"\ncatalog = "a{os.pathsep}b/c{os.pathsep}/d"')
+    assert found.keyring == tmp_path / "ring.json"
+    assert found.catalog == [tmp_path / "a", tmp_path / "b" / "c", Path("/d")]
+
+
+def test_paths_of_flags_and_environment_are_as_given(settings: Callable[..., Settings]) -> None:
+    assert settings({"keyring": "ring.json", "catalog": ["a"]}).keyring == Path("ring.json")
+    assert settings(PITH_KEYRING="ring.json", PITH_CATALOG="a").catalog == [Path("a")]
+
+
+@pytest.mark.parametrize(
+    ("flags", "toml", "environment", "named"),
+    [
+        ({}, "", {}, False),
+        ({"keyring": "a"}, "", {}, True),
+        ({}, 'keyring = "a"', {}, True),
+        ({}, "", {"PITH_KEYRING": "a"}, True),
+    ],
+)
+def test_ring_is_named_by_flag_file_or_environment(
+    settings: Callable[..., Settings], flags: dict[str, Any], toml: str, environment: dict[str, str], named: bool
+) -> None:
+    assert settings(flags, toml, **environment).keyring_is_named is named
+
+
 @pytest.mark.parametrize("given", ["https://x.example/", "https://x.example//", "https://x.example"])
 def test_base_url_has_no_slash_at_the_end(settings: Callable[..., Settings], given: str) -> None:
     assert settings({"base_url": given}).base_url == "https://x.example"

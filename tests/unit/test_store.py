@@ -297,6 +297,34 @@ def test_newest_of_a_version_is_what_the_source_said_last(issue: Issue, store: S
     assert store.get("2601.00001").record.paper.title == "Last"
 
 
+def test_newest_of_a_version_is_what_was_read_last_where_the_source_has_no_time(store: Store) -> None:
+    for title, fetched_at in (("Later", "2026-03-01T00:00:00Z"), ("Earlier", "2026-02-01T00:00:00Z")):
+        issuer = Issuer(make_signer(), clock=FrozenClock())
+        store.issue(make_metadata(title=title), Provenance("test", fetched_at=fetched_at), issuer)
+    assert store.get("2601.00001").record.paper.title == "Later"
+
+
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [
+        ({"version": 2}, ("version",)),
+        ({"license": ""}, ("license",)),
+        ({"title": "Another"}, ("title_canon_sha256",)),
+    ],
+)
+def test_number_that_follows_names_the_fields_that_differ(
+    issue: Issue, other: dict[str, Any], differs: tuple[str, ...]
+) -> None:
+    issue()
+    assert issue(make_metadata(**other)).differs == differs
+
+
+def test_records_are_counted_by_the_key_of_their_newest_receipt(issue: Issue, store: Store) -> None:
+    issue()
+    issue(make_metadata(version=2))
+    assert store.count_by_key() == {make_keyring().keys[0].fingerprint: 2}
+
+
 def test_all_records_of_a_paper_are_found_newest_first(issue: Issue, store: Store) -> None:
     for version in (2, 3, 1):
         issue(make_metadata(version=version))

@@ -12,9 +12,11 @@ import typer
 from pith_builder import __version__
 from pith_builder.cli import settings as settings_
 from pith_builder.cli.arguments import arranged
+from pith_builder.cli.ceremonies import retire, revoke, rotate, sign
 from pith_builder.cli.compute import compute
 from pith_builder.cli.issue import issue
 from pith_builder.cli.keys import keys
+from pith_builder.cli.reissue import reissue
 from pith_builder.cli.resolve import resolve
 from pith_builder.cli.show import show
 from pith_builder.cli.verify import verify
@@ -34,6 +36,9 @@ app.command()(compute)
 app.command()(verify)
 app.command()(show)
 app.command()(resolve)
+app.command()(reissue)
+for move in (rotate, sign, retire, revoke):
+    keys.command()(move)
 app.add_typer(keys, name="keys")
 
 
@@ -71,7 +76,7 @@ def _settings(
     ctx.obj = settings_.resolve(flags, os.environ)
 
 
-COMMANDS = ("issue", "compute", "verify", "show", "resolve", "keys")
+COMMANDS = ("issue", "compute", "verify", "show", "resolve", "reissue", "keys")
 
 
 def run(arguments: list[str]) -> int:

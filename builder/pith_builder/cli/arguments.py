@@ -13,7 +13,7 @@ _ALONE = ("--help", "-h", "--version")
 
 
 class UnknownCommand(PithError):
-    """The first argument is no command and no id."""
+    """The first argument is no command and no id, or a setting lacks its value."""
 
     code = "unknown_command"
 
@@ -29,7 +29,9 @@ def arranged(arguments: list[str], commands: Collection[str]) -> list[str]:
     if rest[0] in commands or rest[0] in _ALONE:
         return settings + rest
     first = next((argument for argument in rest if not argument.startswith("-")), None)
-    if first is None or _is_id(first):
+    if first is None and not rest[0].startswith("--metadata"):
+        return settings + rest  # an option that no program of ours has: the parser names it
+    if first is None or _is_id(first) or rest[0] == "--metadata":
         return [*settings, "issue", *rest]
     if first in commands:
         return settings + rest  # an unknown option before the command: the parser names it
@@ -47,7 +49,9 @@ def _parted(arguments: list[str]) -> tuple[list[str], list[str]]:
             rest += [argument, *waiting]
         elif argument in FLAGS:
             settings.append(argument)
-            if FLAGS[argument] and (value := next(waiting, None)) is not None:
+            if FLAGS[argument]:
+                if (value := next(waiting, None)) is None:
+                    raise UnknownCommand(f"{argument} needs a value", hint="pith-build --help tells of which kind")
                 settings.append(value)
         elif argument.partition("=")[0] in FLAGS:
             settings.append(argument)

@@ -9,9 +9,9 @@ import typer
 
 def compute(
     ctx: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="arXiv ids, URLs or DOIs.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="arXiv ids, URLs or DOIs.")] = None,
     metadata: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="Metadata: one object, JSON Lines or snapshot rows.")
+        list[str] | None, typer.Option(metavar="FILE|-", help="Metadata: one object, JSON Lines or snapshot rows.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a paper, with its canonical record.")] = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
 
 def issue(
     ctx: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="arXiv ids, URLs or DOIs.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="arXiv ids, URLs or DOIs.")] = None,
     metadata: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="Metadata: one object, JSON Lines or snapshot rows.")
+        list[str] | None, typer.Option(metavar="FILE|-", help="Metadata: one object, JSON Lines or snapshot rows.")
     ] = None,
     enrichment: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What is known around the paper, for a single paper.")
+        str | None,
+        typer.Option(metavar="FILE|-", help="What is known around one paper; replaces what was given before."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole record, one JSON line a paper.")] = False,
 ) -> None:
@@ -43,15 +45,18 @@ def issue(
     around = None
     if enrichment is not None:
         try:
-            around = Enrichment.from_json(read(Path(enrichment)))
+            around = Enrichment.from_json(sys.stdin.buffer.read() if enrichment == "-" else read(Path(enrichment)))
         except InvalidInput as error:
             raise error.at(file=enrichment) from None
+        if unknown := around.unknown():
+            logger().warning("enrichment_fields_unknown", fields=",".join(unknown), file=enrichment)
         found = list(found)
         if len(found) > 1:
             raise typer.BadParameter("goes with one paper", param_hint="--enrichment")
     issuer = Issuer(active_signer(ctx.obj), Profile(ctx.obj.base_url), clock=now)
     store = Store(ctx.obj.store)
     items = output.Items(json=as_json)
+    counts = {"issued": 0, "stored": 0, "updated": 0, "failed": 0}
     for item in found:
         try:
             if isinstance(item.found, PithError):
@@ -59,15 +64,19 @@ def issue(
             outcome = store.issue(item.found.metadata, item.found.provenance, issuer, around)
         except (InvalidInput, Refused) as error:
             items.failed(item.group, item.input, error)
+            counts["failed"] += 1
             continue
         record = outcome.record
+        counts[outcome.action] += 1
         items.done(item.group, record.to_json() if as_json else record.pith_number)
         logger().info(
             f"record_{outcome.action}",
             pith_number=record.pith_number,
             paper=str(record.canonical_record.arxiv_id),
             key_id=record.receipt.key_id,
-            **({"follows": outcome.follows} if outcome.follows else {}),
+            **({"follows": outcome.follows, "differs": ",".join(outcome.differs)} if outcome.follows else {}),
             **({"notice": "the source calls this paper withdrawn"} if item.found.provenance.withdrawn else {}),
         )
+    if sum(counts.values()) > 1:
+        logger().info("run_finished", **counts)
     raise typer.Exit(items.exit_code())

@@ -10,7 +10,16 @@ from typing import Any
 import msgspec
 
 from pith_builder.cli.arguments import UnknownCommand
-from pith_builder.errors import Ambiguous, InvalidInput, InvalidSetting, KeyUnusable, PithError, Refused, StorageFailed
+from pith_builder.errors import (
+    Ambiguous,
+    InvalidInput,
+    InvalidSetting,
+    KeyUnusable,
+    PithError,
+    Refused,
+    StorageFailed,
+    cleaned,
+)
 
 #: Families of errors -> exit code, the first that fits (DESIGN "Exit codes").
 EXIT_CODES: tuple[tuple[type[PithError], int], ...] = (
@@ -42,19 +51,19 @@ def about(name: str) -> Iterator[None]:
         raise
 
 
-def print_data(text: str | bytes) -> None:
-    """One line to standard output, UTF-8 whatever the locale is."""
-    raw = text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
+def print_data(line: str | bytes) -> None:
+    """One line to standard output, UTF-8 whatever the locale is; text without terminal escapes."""
     try:
-        sys.stdout.buffer.write(raw + b"\n")
+        sys.stdout.buffer.write((line if isinstance(line, bytes) else cleaned(line).encode()) + b"\n")
     except BrokenPipeError:
         raise ReaderGone from None
 
 
 def print_note(text: str) -> None:
-    """One line to standard error."""
-    sys.stderr.buffer.write(text.encode(errors="backslashreplace") + b"\n")
-    sys.stderr.flush()
+    """One line to standard error, without terminal escapes; a failure there stops nothing."""
+    with contextlib.suppress(OSError):
+        sys.stderr.buffer.write(cleaned(text).encode() + b"\n")
+        sys.stderr.flush()
 
 
 def print_error(error: PithError) -> None:
@@ -77,7 +86,7 @@ def print_failure(error: PithError, *, json: bool) -> None:
 
 def error_line(name: str | None, error: PithError) -> bytes:
     """A failure as one JSON line (DESIGN "Streams")."""
-    return msgspec.json.encode({"input": name, "error": error.to_dict()})
+    return msgspec.json.encode({"input": None if name is None else cleaned(name), "error": error.to_dict()})
 
 
 class Items:

@@ -18,10 +18,14 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def asked_for(settings: Settings, ids: list[str] | None, metadata: str | None) -> Iterator[Item]:
+def asked_for(settings: Settings, ids: list[str] | None, metadata: list[str] | None) -> Iterator[Item]:
     """The papers of these ids, or all of the metadata file."""
-    if not ids and metadata is None:
+    if not ids and not metadata:
         raise typer.BadParameter("give arXiv ids, or --metadata FILE", param_hint="ID")
-    file = None if metadata is None else PaperFile(metadata, now)
+    if metadata and len(metadata) > 1:
+        raise typer.BadParameter(
+            "give one file; several join with: cat FILES | … --metadata -", param_hint="--metadata"
+        )
+    file = PaperFile(metadata[0], now) if metadata else None
     catalog = Catalog(settings.catalog, settings.cache, now) if settings.catalog else None
     return papers(ids or [], file, catalog)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import sys
 from pathlib import Path
 
 from pith_builder import files
+from pith_builder.cli.output import print_note
 from pith_builder.errors import FileFailed, KeyLocked
 
 VARIABLE, FILE_VARIABLE = "PITH_KEY_PASSPHRASE", "PITH_KEY_PASSPHRASE_FILE"
@@ -24,7 +26,7 @@ def existing(key_id: str) -> bytes:
 
 def _given() -> bytes | None:
     if value := os.environ.get(VARIABLE):
-        return os.fsencode(value)
+        return os.fsencode(value).rstrip(b"\r\n")
     if path := os.environ.get(FILE_VARIABLE):
         try:
             content = files.read(Path(path)).rstrip(b"\r\n")
@@ -37,15 +39,25 @@ def _given() -> bytes | None:
 
 
 def _asked(prompt: str, *, twice: bool) -> bytes:
-    import typer
-
-    if not sys.stdin.isatty():
+    if not _has_terminal():
         raise KeyLocked(
             "a passphrase is needed, and there is no terminal to ask for it",
-            hint=f"set {FILE_VARIABLE} to a file that holds it",
+            hint=f"set {VARIABLE}, or {FILE_VARIABLE} to a file that holds it",
         )
     try:
-        value: str = typer.prompt(prompt, hide_input=True, confirmation_prompt=twice, err=True)
-    except typer.Abort:
+        while not (value := getpass.getpass(f"{prompt}: ")):
+            print_note("an empty passphrase protects nothing; Ctrl-C gives up")
+        if twice and getpass.getpass("The same again: ") != value:
+            raise KeyLocked("the two passphrases differ", hint="try again")
+    except EOFError:
         raise KeyLocked("no passphrase was given") from None
     return os.fsencode(value)
+
+
+def _has_terminal() -> bool:
+    """Whether getpass can ask: on the controlling terminal, whatever standard input is, or on standard input."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return sys.stdin.isatty()
+    return True

@@ -17,12 +17,13 @@ def resolve(
     A short form that stands for several papers is refused with the candidates.
     """
     from pith_builder.cli import output
+    from pith_builder.errors import cleaned
     from pith_builder.store import Store
 
     with output.about(alias):
         record = Store(ctx.obj.store, create=False).get(alias).record
     line = {
-        "input": alias,
+        "input": cleaned(alias),
         "pith_number": record.pith_number,
         "arxiv_id": record.source.id,
         "version": record.source.version,

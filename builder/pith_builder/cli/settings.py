@@ -7,6 +7,7 @@ started in (docs/decisions/0003).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from urllib.parse import quote
 import msgspec
 
 from pith_builder.errors import FileFailed, InvalidSetting, shown
+
+_BASE_URL = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\])(?::\d{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
 
 FILE_NAME = "pith-build.toml"
 
@@ -41,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True):
     key: str | None
     catalog: list[Path]
     base_url: str
+    keyring_is_named: bool = False
 
     @property
     def cache(self) -> Path:
@@ -50,17 +54,28 @@ class Settings(msgspec.Struct, frozen=True):
 def resolve(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
     """The settings that follow from flags and environment. Raises InvalidSetting or FileFailed."""
     given = {name: flags.get(name) or environment.get(variable) for name, variable in VARIABLES.items()}
-    home = Path(given["home"] or _default_home()).expanduser()
+    try:
+        home = Path(given["home"] or _default_home()).expanduser()
+    except RuntimeError:
+        raise InvalidSetting("names the folder of a user that isn't known", field="home") from None
     from_file = _read(home / FILE_NAME)
+    for name in ("keyring", "catalog"):  # paths in the file are relative to its folder
+        if name in from_file:
+            from_file[name] = _beside(home, from_file[name])
     values = {name: given[name] or from_file.get(name) for name in VARIABLES}
-    if with_nul := [name for name, value in values.items() if "\0" in str(value)]:
-        raise InvalidSetting("holds U+0000", field=with_nul[0])
+    for name, value in (values | {"home": str(home)}).items():
+        if value is not None and not str(value).isprintable():
+            raise InvalidSetting("holds control characters, or bytes that are no UTF-8", field=name)
     catalog = values["catalog"] or []
     if isinstance(catalog, str):
-        catalog = catalog.split(os.pathsep)
+        catalog = [path for path in catalog.split(os.pathsep) if path]
     base_url = values["base_url"] or "https://pith.science"
-    if not base_url.startswith(("https://", "http://")) or not base_url.isascii() or not base_url.isprintable():
-        raise InvalidSetting(f"{shown(base_url)} is no http(s) URL", field="base_url")
+    if not _BASE_URL.fullmatch(base_url):
+        raise InvalidSetting(
+            f"{shown(base_url)} is no http(s) URL of host and path alone",
+            field="base_url",
+            hint="as https://example.org",
+        )
     return Settings(
         home=home,
         store=values["store"] or f"sqlite:///{quote(str((home / 'pith.db').absolute()))}",
@@ -68,7 +83,14 @@ def resolve(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Setting
         key=values["key"],
         catalog=[Path(path) for path in catalog],
         base_url=base_url.rstrip("/"),
+        keyring_is_named=values["keyring"] is not None,
     )
+
+
+def _beside(folder: Path, paths: str | list[str]) -> str | list[str]:
+    if isinstance(paths, list):
+        return [str(folder / path) for path in paths]
+    return os.pathsep.join(str(folder / path) for path in paths.split(os.pathsep))
 
 
 def _default_home() -> str:
@@ -88,7 +110,7 @@ def _read(path: Path) -> dict[str, Any]:
 
     try:
         values = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidSetting(str(error)).at(file=str(path)) from None
     for name, value in values.items():
         if name == "home" or name not in VARIABLES:

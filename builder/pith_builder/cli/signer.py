@@ -5,15 +5,18 @@ from __future__ import annotations
 from pith_builder.cli import passphrase
 from pith_builder.cli.settings import Settings
 from pith_builder.errors import KeyMissing
-from pith_builder.signers import GENERATE, Opening, open_active_signer, ring_file
+from pith_builder.signers import GENERATE, Deferred, Opening, open_active_signer, ring_file
 from pith_builder.signing import Signer
 
 
 def active_signer(settings: Settings) -> Signer:
-    """The active key of the ring, from `--key` or its file in the home folder. Raises KeyUnusable."""
+    """The active key of the ring, from `--key` or its file in the home folder, opened when it is first needed.
+
+    Raises KeyMissing where no key is active; signing raises KeyUnusable.
+    """
     ring = ring_file.load(settings.keyring)
     active = ring.active()
     if active is None:
         raise KeyMissing(f"the key ring {settings.keyring} has no active key", hint=GENERATE)
     uri = settings.key or f"file:{ring_file.key_path(settings.home, active.key_id)}"
-    return open_active_signer(uri, Opening(ring, passphrase.existing))
+    return Deferred(active, lambda: open_active_signer(uri, Opening(ring, passphrase.existing)))

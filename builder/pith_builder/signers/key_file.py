@@ -105,6 +105,8 @@ def _read_private(path: Path) -> bytes:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise KeyUnfit("this is no regular file")
+        if status.st_uid not in (0, os.geteuid()):
+            raise KeyUnfit("the key file belongs to another user", hint=f"look at who, then chown it: {path}")
         if status.st_mode & 0o077:
             raise KeyUnfit(
                 f"others can read or write the key file (mode {stat.S_IMODE(status.st_mode):04o})",
@@ -138,4 +140,9 @@ def _seed(content: KeyFile, opening: Opening) -> bytes:
 
 
 def _stretched(passphrase: bytes, kdf: Kdf, salt: bytes) -> bytes:
-    return argon2id.kdf(nacl.secret.SecretBox.KEY_SIZE, passphrase, salt, opslimit=kdf.operations, memlimit=kdf.memory)
+    try:
+        return argon2id.kdf(
+            nacl.secret.SecretBox.KEY_SIZE, passphrase, salt, opslimit=kdf.operations, memlimit=kdf.memory
+        )
+    except nacl.exceptions.RuntimeError:
+        raise KeyLocked(f"there is not enough memory to unlock the key: it takes {kdf.memory >> 20} MiB") from None

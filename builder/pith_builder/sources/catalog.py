@@ -10,6 +10,7 @@ import hashlib
 import os
 import secrets
 import sqlite3
+import tempfile
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from pith_builder.sources.pieces import Piece, pieces
 from pith_builder.times import Clock
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
-_FORMAT = "1"
+_FORMAT = "2"
 
 
 class Catalog:
@@ -32,6 +33,8 @@ class Catalog:
         self.paths = list(paths)
         self._cache = cache
         self._clock = clock
+        #: What of the files that were looked at can't be read, and why.
+        self.unreadable: list[str] = []
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.paths))
@@ -46,17 +49,29 @@ class Catalog:
         found: list[Path] = []
         for path in self.paths:
             with files.failing("read the catalogue", path):
-                inside = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES) if path.is_dir() else [path]
-            found += inside
+                if path.is_dir():
+                    found += sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+                elif path.exists() and not path.is_file():
+                    raise FileFailed("a catalogue is made of files and folders").at(file=str(path))
+                else:
+                    found.append(path)
         return found
 
     def _in_file(self, path: Path, wanted: list[ArxivId]) -> list[Entry]:
+        try:
+            return self._look_up(path, wanted)
+        except sqlite3.DatabaseError:  # a damaged index, which can always be made anew
+            self._kept(path).unlink(missing_ok=True)
+            return self._look_up(path, wanted)
+
+    def _look_up(self, path: Path, wanted: list[ArxivId]) -> list[Entry]:
         found = []
         with (
             files.failing("read the catalogue", path),
             open(path, "rb") as stream,
             closing(self._index(path)) as index,
         ):
+            self.unreadable += [reason for (reason,) in index.execute("SELECT reason FROM unreadable ORDER BY rowid")]
             for asked in {arxiv_id.id for arxiv_id in wanted}:
                 for line, offset, length in index.execute(
                     "SELECT line, offset, length FROM papers WHERE arxiv_id = ? ORDER BY offset", (asked,)
@@ -69,12 +84,16 @@ class Catalog:
         status = path.stat()
         state = f"{_FORMAT} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
         if self._cache is not None:
-            kept = self._cache / f"catalog-{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]}.db"
+            kept = self._kept(path)
             with suppress(sqlite3.Error, OSError, FileFailed):
                 if not _is_current(kept, state):
                     self._keep(kept, path, state)
                 return _connect_to_read(kept)
         return self._fill(sqlite3.connect(":memory:"), path, state)
+
+    def _kept(self, path: Path) -> Path:
+        name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
+        return (self._cache or Path(tempfile.gettempdir())) / f"catalog-{name}.db"
 
     def _keep(self, kept: Path, path: Path, state: str) -> None:
         files.make_folder(kept.parent)
@@ -89,11 +108,14 @@ class Catalog:
         with index, open(path, "rb") as stream:
             index.execute("CREATE TABLE state (state TEXT)")
             index.execute("CREATE TABLE papers (arxiv_id TEXT, line INTEGER, offset INTEGER, length INTEGER)")
-            rows = ((piece, read_piece(piece, str(path), self._clock).arxiv_id) for piece in pieces(stream))
-            index.executemany(
-                "INSERT INTO papers VALUES (?, ?, ?, ?)",
-                ((name, piece.line, piece.offset, len(piece.data)) for piece, name in rows if name),
-            )
+            index.execute("CREATE TABLE unreadable (reason TEXT)")
+            for piece in pieces(stream):
+                entry = read_piece(piece, str(path), self._clock)
+                if entry.arxiv_id:
+                    row = (entry.arxiv_id, piece.line, piece.offset, len(piece.data))
+                    index.execute("INSERT INTO papers VALUES (?, ?, ?, ?)", row)
+                if isinstance(entry.found, PithError):
+                    index.execute("INSERT INTO unreadable VALUES (?)", (str(entry.found),))
             index.execute("CREATE INDEX by_id ON papers (arxiv_id)")
             index.execute("INSERT INTO state VALUES (?)", (state,))
         return index

@@ -35,7 +35,10 @@ def papers(ids: list[str], metadata: PaperFile | None, catalog: Catalog | None) 
     found = source.select(wanted) if source and wanted else {}
     for text in ids:
         asked = parsed[text]
-        yield Item(text, text, asked if isinstance(asked, PithError) else found.get(asked) or _nowhere(asked, source))
+        if isinstance(asked, PithError):
+            yield Item(text, text, asked)
+        else:  # a row that can't be read is one of the file's, beside others that can
+            yield Item(text, str(source), found.get(asked) or _nowhere(asked, source))
 
 
 def _parse(text: str) -> ArxivId | InvalidArxivId:
@@ -49,6 +52,8 @@ def _nowhere(asked: ArxivId, source: PaperFile | Catalog | None) -> NotFound:
     if isinstance(source, PaperFile):
         return NotFound(f"{asked} is not in {source.name}", hint="--metadata is the only place that was looked at")
     looked = f"not in the catalogue ({source})" if source else "there is no catalogue"
+    if source and source.unreadable:
+        looked += f", of which {len(source.unreadable)} places can't be read, the first: {source.unreadable[0]}"
     return NotFound(
         f"the metadata of {asked} are nowhere: {looked}, and this version asks no network source",
         hint="give them with --metadata FILE, or a catalogue with --catalog",

@@ -17,7 +17,7 @@ import msgspec
 from pith_builder import files, text, times
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.documents import loads
-from pith_builder.errors import ConflictingMetadata, InvalidInput, InvalidMetadata, PithError, VersionMismatch
+from pith_builder.errors import ConflictingMetadata, InvalidInput, InvalidMetadata, PithError, VersionMismatch, cleaned
 from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.sources.pieces import Piece, pieces
 from pith_builder.sources.rows import claimed_id, is_withdrawn, read_metadata, source_time
@@ -53,7 +53,7 @@ def read_piece(piece: Piece, name: str, clock: Clock) -> Entry:
         return Entry(place, claimed_id(value), error.at(file=name, line=piece.line))
     kind = "json" if "arxiv_id" in value else "snapshot"
     provenance = Provenance(
-        source=f"{kind}:{Path(name).name}",
+        source=f"{kind}:{cleaned(Path(name).name)}",
         source_time=source_time(value),
         fetched_at=times.seconds(clock()),
         raw_sha256=hashlib.sha256(piece.data).hexdigest(),
@@ -69,6 +69,9 @@ class PaperFile:
         self.name = path
         self._clock = clock
         self._spooled: BinaryIO | None = None
+
+    def __str__(self) -> str:
+        return self.name
 
     def __iter__(self) -> Iterator[Entry]:
         """All papers in order. Two different descriptions of one id and version are refused, both."""
@@ -119,15 +122,19 @@ class PaperFile:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
-        if self.name != "-":
+        if self.name != "-" and Path(self.name).is_file():
             with files.failing("read the file", self.name), open(self.name, "rb") as stream:
                 yield stream
             return
-        if self._spooled is None:
+        if self._spooled is None:  # standard input, or a pipe that can be read once
             self._spooled = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as this object
             weakref.finalize(self, self._spooled.close)
-            with files.failing("keep standard input in a temporary file", "-"):
-                shutil.copyfileobj(sys.stdin.buffer, self._spooled)
+            with files.failing("read the file", self.name):
+                if self.name == "-":
+                    shutil.copyfileobj(sys.stdin.buffer, self._spooled)
+                else:
+                    with open(self.name, "rb") as stream:
+                        shutil.copyfileobj(stream, self._spooled)
         self._spooled.seek(0)
         yield self._spooled
 
@@ -142,8 +149,9 @@ def choose(wanted: Iterable[ArxivId], entries: Iterable[Entry], place: str) -> d
 
 def _choose_one(asked: ArxivId, entries: list[Entry], place: str) -> FoundPaper | PithError:
     found = [entry.found for entry in entries if isinstance(entry.found, FoundPaper)]
-    if not found:
-        return next(entry.found for entry in entries if isinstance(entry.found, PithError))
+    unread = [entry.found for entry in entries if isinstance(entry.found, PithError)]
+    if unread and (asked.version is None or not found):
+        return unread[0]  # it may be the newest version that can't be read
     version = asked.version or max(f.metadata.version for f in found)
     of_version = [f for f in found if f.metadata.version == version]
     if not of_version:

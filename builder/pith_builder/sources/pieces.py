@@ -39,13 +39,13 @@ def pieces(stream: BinaryIO) -> Iterator[Piece]:
     if not _is_json(first.data):
         rest = stream.read(MAX_DOCUMENT)
         rest += stream.readline(MAX_DOCUMENT) if len(rest) == MAX_DOCUMENT else b""
-        whole = (first.data + rest).rstrip()
-        if _is_json(whole) or not any(map(_is_object, itertools.islice(io.BytesIO(rest), _LINES_LOOKED_AT))):
+        whole = _stripped(first.data + rest)
+        if _is_json(whole) or not _is_row_before_rows(first.data, rest):
             yield first._replace(data=whole)
             return
         source = _PutBack(rest, stream)
     for piece in itertools.chain([first], _lines(source, first.line, begins)):
-        if data := piece.data.rstrip():
+        if data := _stripped(piece.data):
             yield piece._replace(data=data)
 
 
@@ -83,5 +83,12 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-def _is_object(data: bytes) -> bool:
-    return data.lstrip().startswith(b"{") and _is_json(data)
+def _stripped(data: bytes) -> bytes:
+    """Without white space at the end; but what was cut for its length stays too long, and so fails."""
+    return data if len(data) > MAX_DOCUMENT else data.rstrip()
+
+
+def _is_row_before_rows(first: bytes, rest: bytes) -> bool:
+    """Whether a line that can't be read looks like a damaged row: nothing but objects stands in the lines behind it."""
+    lines = [line for line in itertools.islice(io.BytesIO(rest), _LINES_LOOKED_AT) if line.strip()]
+    return first.startswith(b"{") and all(line.startswith(b"{") for line in lines) and any(map(_is_json, lines))

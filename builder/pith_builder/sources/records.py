@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from pith_builder import files
 from pith_builder.arxiv_id import ArxivId
-from pith_builder.errors import InvalidInput, InvalidJson, InvalidRecord, PithError
+from pith_builder.errors import InvalidInput, InvalidJson, InvalidRecord, NotFound, PithError
 from pith_builder.keyring import KeyRing
 from pith_builder.metadata import PaperMetadata
 from pith_builder.published import PithRecord
@@ -32,11 +32,11 @@ def read_descriptions(papers: PaperFile) -> Descriptions:
 
 
 def check_records(
-    name: str, keyring: KeyRing, descriptions: Descriptions, at: datetime | None
+    name: str, keyring: KeyRing, descriptions: Descriptions | None, at: datetime | None
 ) -> Iterator[tuple[str, VerificationReport | PithError]]:
     """A report, or why there is none, for each record of a file or of standard input (`-`), with its place.
 
-    A record whose paper is not described is checked without metadata. Raises FileFailed.
+    Where descriptions are given, a record whose paper is not among them fails. Raises FileFailed.
     """
     found = False
     with _opened(name) as stream:
@@ -44,9 +44,9 @@ def check_records(
             found = True
             place = f"{name}:{piece.line}"
             try:
-                metadata = _described(piece.data, descriptions) if descriptions else None
+                metadata = None if descriptions is None else _described(piece.data, descriptions)
                 yield place, verify(piece.data, keyring, metadata, at)
-            except InvalidInput as error:
+            except (InvalidInput, NotFound) as error:
                 yield place, error.at(file=name, line=piece.line)
     if not found:
         yield name, InvalidJson("there is no record in it").at(file=name)
@@ -54,9 +54,14 @@ def check_records(
 
 def _described(data: bytes, descriptions: Descriptions) -> PaperMetadata | None:
     try:
-        return descriptions.get(PithRecord.from_json(data).canonical_record.arxiv_id)
+        paper = PithRecord.from_json(data).canonical_record.arxiv_id
     except InvalidRecord:
         return None
+    if paper not in descriptions:
+        raise NotFound(
+            f"the metadata given do not describe {paper}", hint="leave --metadata out, or give the right file"
+        )
+    return descriptions[paper]
 
 
 @contextlib.contextmanager

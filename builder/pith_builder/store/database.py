@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from pith_builder.errors import NotFound, StoreFailed
 
 #: The newest migration in migrations/versions.
 NEWEST = "0001"
+
+logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # an interrupt is no news to log with a traceback
 
 _BUSY_TIMEOUT_MS = 60_000
 
@@ -48,9 +51,10 @@ def open_engine(url_text: str, *, create: bool = True) -> sa.Engine:
     """
     try:
         url = sa.make_url(url_text)
-    except SQLAlchemyError:
+    except (SQLAlchemyError, ValueError):
         raise StoreFailed("this is no store URL", hint="give it as sqlite:////absolute/path/pith.db") from None
-    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+    is_sqlite = url.drivername in ("sqlite", "sqlite+pysqlite") and not (url.query or url.host or url.port)
+    if not is_sqlite or not url.database or url.database == ":memory:":
         raise StoreFailed(
             f"{url.render_as_string()} is no store that this version knows",
             hint="give it as sqlite:////absolute/path/pith.db",
@@ -100,8 +104,10 @@ def _revision(engine: sa.Engine, path: Path) -> str | None:
     if not path.exists() or path.stat().st_size == 0:
         return None
     with engine.begin() as connection:
-        known = connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").scalar()
-        return known and connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+        names = set(connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars())
+        if names and "alembic_version" not in names:
+            raise StoreFailed(f"{path} is a database of something else", hint="name another with --store")
+        return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() if names else None
 
 
 def _migrate(engine: sa.Engine, path: Path) -> None:

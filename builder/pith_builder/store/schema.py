@@ -35,7 +35,7 @@ records = Table(
     Column("created_at", String, nullable=False),
     Column("updated_at", String, nullable=False),
     Column("provenance", BLOB, nullable=False),
-    Column("source_time", String, comment="when the source said so; orders records of one version"),
+    Column("said_at", String, comment="when the source said so; orders records of one version"),
     Column("recorded_at", String, nullable=False, comment="when this store took the record in"),
     Column("key_fingerprint", String(32), nullable=False, comment="of the key of the newest receipt"),
     Column("receipt_builder", String, nullable=False, comment="builder version of the newest receipt"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Literal
 
 import msgspec
@@ -11,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert
 from pith_builder.alias import parse_alias
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.enrichment import Enrichment
-from pith_builder.errors import Ambiguous, NotFound
+from pith_builder.errors import Ambiguous, ConflictingMetadata, InvalidInput, NotFound, StoreFailed
 from pith_builder.issue import Issuer, updated
 from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.number import SUFFIX_LENGTH, PithNumber
@@ -25,7 +26,7 @@ from pith_builder.store.schema import earlier_blocks, receipts, records
 _PAPER = b'{"paper":'
 
 #: Newest of a paper: the highest version, then the latest time at which its source said so (DESIGN).
-_NEWEST_FIRST = (records.c.version.desc(), records.c.source_time.desc(), records.c.id.desc())
+_NEWEST_FIRST = (records.c.version.desc(), records.c.said_at.desc(), records.c.id.desc())
 
 
 class Withdrawal(msgspec.Struct, frozen=True):
@@ -46,11 +47,16 @@ class StoredRecord(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What issuing did. `follows` is the paper's newest earlier number, where `issued` gave it another."""
+    """What issuing did.
+
+    `follows` is the paper's newest earlier number, where `issued` gave it another, and `differs` the fields of the
+    canonical record in which the two differ.
+    """
 
     action: Literal["issued", "stored", "updated"]
     record: PithRecord
     follows: str | None = None
+    differs: tuple[str, ...] = ()
 
 
 class Store:
@@ -58,7 +64,7 @@ class Store:
 
     def __init__(self, url: str, *, create: bool = True) -> None:
         """Open the store, made and migrated where needed. Raises StoreFailed, or NotFound without `create`."""
-        self._engine = open_engine(url, create=create)
+        self.engine = open_engine(url, create=create)
 
     def issue(
         self, metadata: PaperMetadata, provenance: Provenance, issuer: Issuer, enrichment: Enrichment | None = None
@@ -71,15 +77,15 @@ class Store:
         digest = canonical_record(metadata).digest()
         if not self._has(digest):
             record = issuer.issue(metadata, enrichment)  # signed outside the transaction, so that no one waits for it
-            with writing(self._engine) as connection:
-                follows = _newest_of(connection, metadata.id, digest)
+            with writing(self.engine) as connection:
+                earlier = _newest_of(connection, metadata.id, digest)
                 if _insert(connection, record, enrichment, provenance):
-                    return Outcome("issued", record, follows)
-        with reading(self._engine) as connection:
+                    return _issued(record, earlier)
+        with reading(self.engine) as connection:
             change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
         if change.is_none:
             return Outcome("stored", change.before)
-        with writing(self._engine) as connection:  # again, since another process may have been here meanwhile
+        with writing(self.engine) as connection:  # again, since another process may have been here meanwhile
             change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
             change.write(connection)
         return Outcome("stored" if change.after is change.before else "updated", change.after)
@@ -91,7 +97,7 @@ class Store:
         """
         meant = parse_alias(alias)
         year = meant.year if isinstance(meant, PithNumber) else None
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             rows = connection.execute(sa.select(records).where(_named(meant)).order_by(*_NEWEST_FIRST)).all()
             found = [_stored(connection, row) for row in rows]
         return [stored for stored in found if year in (None, stored.record.canonical_record.year)]
@@ -111,9 +117,17 @@ class Store:
             )
         return found[0]
 
+    def id_of(self, alias: str) -> int:
+        """The row of the one record that an alias means. Raises NotFound, Ambiguous, InvalidAlias."""
+        number = self.get(alias).record.number
+        with reading(self.engine) as connection:
+            return int(
+                connection.execute(sa.select(records.c.id).where(records.c.suffix == number.suffix)).scalar_one()
+            )
+
     def receipts_of(self, number: PithNumber) -> list[Receipt]:
         """All receipts of a number, oldest first; the last is the record's."""
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             found = connection.execute(
                 sa.select(receipts.c.receipt)
                 .join(records, records.c.id == receipts.c.record_id)
@@ -122,13 +136,21 @@ class Store:
             )
             return [msgspec.json.decode(receipt, type=Receipt) for (receipt,) in found]
 
+    def count_by_key(self) -> dict[str, int]:
+        """Fingerprint -> how many records have their newest receipt under that key."""
+        with reading(self.engine) as connection:
+            found = connection.execute(
+                sa.select(records.c.key_fingerprint, sa.func.count()).group_by(records.c.key_fingerprint)
+            )
+            return {row[0]: row[1] for row in found}
+
     def count(self) -> int:
         """How many records there are."""
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             return connection.scalar(sa.select(sa.func.count()).select_from(records)) or 0
 
     def _has(self, digest: bytes) -> bool:
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             return connection.scalar(sa.select(records.c.id).where(records.c.canonical_sha256 == digest)) is not None
 
 
@@ -143,8 +165,17 @@ def _named(meant: ArxivId | PithNumber) -> sa.ColumnElement[bool]:
     return records.c.suffix.between(meant.suffix, meant.suffix.ljust(SUFFIX_LENGTH, "Z"))
 
 
-def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> str | None:
-    """The number of the paper's newest other record, of no later version."""
+def _issued(record: PithRecord, earlier: CanonicalRecord | None) -> Outcome:
+    if earlier is None:
+        return Outcome("issued", record)
+    new = record.canonical_record
+    differs = ["version"] if new.source != earlier.source else []
+    differs += [f for f in new.metadata.__struct_fields__ if getattr(new.metadata, f) != getattr(earlier.metadata, f)]
+    return Outcome("issued", record, str(earlier.number()), tuple(differs))
+
+
+def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> CanonicalRecord | None:
+    """The paper's newest other record, of no later version."""
     row = connection.execute(
         sa.select(records.c.canonical)
         .where(records.c.arxiv_id == paper.id, records.c.version <= paper.version)
@@ -152,7 +183,7 @@ def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> str 
         .order_by(*_NEWEST_FIRST)
         .limit(1)
     ).first()
-    return None if row is None else str(msgspec.json.decode(row.canonical, type=CanonicalRecord).number())
+    return None if row is None else msgspec.json.decode(row.canonical, type=CanonicalRecord)
 
 
 # --- rows -------------------------------------------------------------------------------------------------------
@@ -192,7 +223,7 @@ def _insert(
             base_url=record.base_url,
             created_at=record.created_at,
             updated_at=record.updated_at,
-            source_time=provenance.source_time,
+            said_at=provenance.said_at,
             recorded_at=recorded_at,
             key_fingerprint=record.receipt.public_key_fingerprint,
             receipt_builder=record.receipt.builder_version,
@@ -227,9 +258,14 @@ class _Change:
         stored = _stored(connection, self._row)
         self.before = self.after = stored.record
         self._provenance, self._enrichment = stored.provenance, enrichment or stored.enrichment
-        known, said = stored.provenance.source_time, provenance.source_time
+        known, said = stored.provenance.said_at, provenance.said_at
         is_older = known is not None and said is not None and said < known
-        if is_older and enrichment is None:
+        if is_older and enrichment is not None:
+            raise ConflictingMetadata(
+                f"the store has a newer description of {metadata.id}, of {known}",
+                hint="give the enrichment with the newer metadata",
+            )
+        if is_older:
             return  # an older description never takes the place of a newer one
         self.after = updated(self.before, metadata, self._enrichment, issuer.profile, issuer.clock)
         if self.after is not self.before or (said or "") > (known or ""):
@@ -255,7 +291,7 @@ class _Change:
             .values(
                 updated_at=record.updated_at,
                 layout=_layout(record),
-                source_time=self._provenance.source_time,
+                said_at=self._provenance.said_at,
                 **values,
             )
         )
@@ -266,7 +302,20 @@ def _layout(record: PithRecord) -> bytes | None:
 
 
 def _stored(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
-    """The record of a row, built anew from what the store keeps."""
+    """The record of a row, built anew from what the store keeps. Raises StoreFailed where the row is damaged."""
+    if not isinstance(row.canonical, bytes) or hashlib.sha256(row.canonical).digest() != row.canonical_sha256:
+        raise _damaged(row, "its canonical bytes don't give its digest")
+    try:
+        return _rebuilt(connection, row)
+    except (msgspec.MsgspecError, InvalidInput, TypeError) as error:
+        raise _damaged(row, str(error)) from None
+
+
+def _damaged(row: sa.Row[Any], why: str) -> StoreFailed:
+    return StoreFailed(f"the row of pith:{row.suffix} is damaged: {why}", hint="restore the store from a backup")
+
+
+def _rebuilt(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
     receipt = connection.scalar(
         sa.select(receipts.c.receipt).where(receipts.c.record_id == row.id).order_by(receipts.c.id.desc()).limit(1)
     )

@@ -25,7 +25,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.String, nullable=False),
         sa.Column("updated_at", sa.String, nullable=False),
         sa.Column("provenance", sa.BLOB, nullable=False),
-        sa.Column("source_time", sa.String),
+        sa.Column("said_at", sa.String),
         sa.Column("recorded_at", sa.String, nullable=False),
         sa.Column("key_fingerprint", sa.String(32), nullable=False),
         sa.Column("receipt_builder", sa.String, nullable=False),

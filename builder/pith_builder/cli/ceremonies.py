@@ -1,0 +1,183 @@
+"""`pith-build keys rotate|sign|retire|revoke`: the moves of the key ring."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pith_builder.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from pith_builder.keyring import RingKey
+    from pith_builder.signers.ceremony import Ceremony
+    from pith_builder.signing import Signer
+
+
+def rotate(
+    ctx: typer.Context,
+    reason: Annotated[str, typer.Option(help="Why, in the statement; compromised and lost need a recovery key.")] = (
+        "scheduled"
+    ),
+    issuer: Annotated[str, typer.Option(help="First part of the new key's id.")] = "local",
+    level: Annotated[
+        str, typer.Option("--kdf", help="Cost of unlocking the new key: interactive, moderate or sensitive.")
+    ] = "interactive",
+    unencrypted: Annotated[bool, typer.Option("--unencrypted", help="Keep the new key without a passphrase.")] = False,
+    next_key: Annotated[str | None, typer.Option(metavar="URI", help="Signer of the next key.")] = None,
+    recovery: Annotated[str | None, typer.Option(metavar="URI", help="Signer of the recovery key.")] = None,
+    prepare: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Only write the statement, signed by our side, for the next key.")
+    ] = None,
+    complete: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Carry out a statement that the next key has signed.")
+    ] = None,
+) -> None:
+    """Rotate to the next key: make one if there is none, sign the statement with both keys, and switch.
+
+    A next key made elsewhere is taken in with keys import --use receipts; then --prepare writes the statement, keys
+    sign adds the next key's signature where that is, and --complete switches.
+    """
+    from pathlib import Path
+
+    from pith_builder import files
+    from pith_builder.cli import output, passphrase
+    from pith_builder.signers.ceremony import authority, read_statement, write_statement
+    from pith_builder.statements import EMERGENCIES
+
+    rites = ceremony(ctx.obj)
+    if complete is not None:
+        rites.carry_out(read_statement(files.read(Path(complete))), _wait_until)
+        _tell_what_comes_next(rites, ctx.obj)
+        return
+    emergency = reason in EMERGENCIES
+
+    def open_own(key: RingKey) -> Signer:
+        return open_key(ctx.obj, rites, key, recovery if emergency else ctx.obj.key)
+
+    ours = authority(rites.seen, emergency=emergency, open_key=open_own)
+    to = rites.next_key()
+    if to is None and prepare is None:
+        secret = None if unencrypted else passphrase.new()
+        rites.generate(issuer=issuer, passphrase=secret, level=level, state="next")
+        to = rites.next_key()
+    if to is None:
+        raise typer.BadParameter(
+            "there is no next key: keys import --use receipts takes one in", param_hint="--prepare"
+        )
+    statement = rites.prepare_rotation(to, reason).signed_by(ours)
+    if prepare is not None:
+        files.replace(Path(prepare), write_statement(statement))
+        output.print_note(f"{to.key_id} signs it with: pith-build keys sign {prepare} --key URI")
+        return
+    rites.carry_out(statement.signed_by(open_key(ctx.obj, rites, to, next_key)), _wait_until)
+    _tell_what_comes_next(rites, ctx.obj)
+
+
+def sign(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A statement of keys rotate --prepare.")],
+) -> None:
+    """Add the signature of --key to a prepared statement, in its file."""
+    from pathlib import Path
+
+    from pith_builder import files
+    from pith_builder.cli import output, passphrase
+    from pith_builder.errors import KeyMissing
+    from pith_builder.signers import Opening, open_signer, ring_file
+    from pith_builder.signers.ceremony import read_statement, write_statement
+
+    if not ctx.obj.key:
+        raise KeyMissing("no signer is named", hint="name the key that signs with --key URI")
+    statement = read_statement(files.read(Path(file)))
+    signer = open_signer(ctx.obj.key, Opening(ring_file.load(ctx.obj.keyring), passphrase.existing))
+    files.replace(Path(file), write_statement(statement.signed_by(signer)))
+    output.print_note(f"signed by {signer.key_id}")
+
+
+def retire(
+    ctx: typer.Context,
+    key_id: Annotated[str, typer.Argument(help="A key that isn't the active one.")],
+) -> None:
+    """Retire a key: it stays in the ring, for what it has signed."""
+    from pith_builder.rotation import retire as retired
+
+    rites = ceremony(ctx.obj)
+    rites.change(lambda ring: retired(ring, key_id, rites.clock()))
+
+
+def revoke(
+    ctx: typer.Context,
+    key_id: Annotated[str, typer.Argument(help="The key to revoke.")],
+    reason: Annotated[str, typer.Option(help="superseded, compromised or lost.")],
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Since when; now without it.")] = None,
+    recovery: Annotated[
+        str | None, typer.Option(metavar="URI", help="Sign with the recovery key, as revoking the active key needs.")
+    ] = None,
+) -> None:
+    """Revoke a key by a signed statement. What that means for its receipts depends on the reason (docs/keys.md)."""
+    from typing import get_args
+
+    from pith_builder.cli import output
+    from pith_builder.signers.ceremony import authority
+    from pith_builder.statements import Reason
+    from pith_builder.times import parse_seconds
+
+    if reason not in get_args(Reason):
+        raise typer.BadParameter(f"{reason} is none of {', '.join(get_args(Reason))}", param_hint="--reason")
+    rites = ceremony(ctx.obj)
+    time_ = rites.clock() if since is None else parse_seconds(since)
+    if time_ is None:
+        raise typer.BadParameter(f"{since} is no time such as 2026-11-30T12:00:00Z", param_hint="--since")
+    active = rites.seen.active()
+    emergency = recovery is not None or active is None or active.key_id == key_id
+
+    def open_own(key: RingKey) -> Signer:
+        return open_key(ctx.obj, rites, key, recovery if emergency else ctx.obj.key)
+
+    statement = rites.prepare_revocation(key_id, time_, reason)  # type: ignore[arg-type]  # checked above
+    rites.carry_out(statement.signed_by(authority(rites.seen, emergency=emergency, open_key=open_own)))
+    output.print_note("publish the ring: pith-build keys export --ring")
+    if active is not None and active.key_id == key_id:
+        output.print_note(f"then put another key in its place: pith-build keys rotate --reason {reason} --recovery URI")
+    else:
+        output.print_note("then see what it still carries: pith-build keys list; pith-build reissue")
+
+
+def ceremony(settings: Settings) -> Ceremony:
+    """The ceremonies of the run's ring."""
+    from pith_builder.cli.papers import now
+    from pith_builder.signers.ceremony import Ceremony
+
+    return Ceremony(settings.keyring, settings.home, now)
+
+
+def open_key(settings: Settings, rites: Ceremony, key: RingKey, uri: str | None) -> Signer:
+    """The signer of one key of the ring, from its URI or its file in the home folder. Raises KeyUnusable."""
+    from pith_builder.cli import passphrase
+    from pith_builder.errors import KeyUnfit
+    from pith_builder.signers import Opening, open_signer, ring_file
+
+    where = uri or f"file:{ring_file.key_path(settings.home, key.key_id)}"
+    signer = open_signer(where, Opening(rites.seen, passphrase.existing))
+    if signer.public_key != key.public_key:
+        raise KeyUnfit(f"{where} is {signer.key_id}, and {key.key_id} has to sign", hint="name the right signer's URI")
+    return signer
+
+
+def _wait_until(time_: datetime) -> None:
+    from pith_builder.cli.papers import now
+
+    while (left := (time_ - now()).total_seconds()) > 0:
+        time.sleep(min(left, 1))
+
+
+def _tell_what_comes_next(rites: Ceremony, settings: Settings) -> None:
+    from pith_builder.cli import output
+
+    active = rites.seen.active()
+    output.print_data(active.key_id if active else "")
+    output.print_note(f"publish the ring, {settings.keyring}: pith-build keys export --ring")
+    output.print_note("then make new receipts: pith-build reissue")

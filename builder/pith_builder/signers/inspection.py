@@ -1,0 +1,82 @@
+"""What is wrong with a key ring and its private files, for `pith-build keys check`."""
+
+from __future__ import annotations
+
+import stat
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from pith_builder import times
+from pith_builder.errors import InvalidInput
+from pith_builder.keyring import KeyRing, RingKey
+from pith_builder.rotation import BrokenChain, follow
+from pith_builder.signers.key_file import KeyFile
+from pith_builder.statements import RotationBody
+
+_SOON = timedelta(days=30)
+
+
+def problems(ring: KeyRing, private: Path, now: datetime, pins: KeyRing | None) -> list[str]:
+    """What is wrong, a sentence each; an empty list where nothing is."""
+    found = _of_chain(ring) + _of_times(ring, now) + _of_files(ring, private)
+    if ring.active() is None:
+        found.append("no key is active: nothing can be signed")
+    if pins is not None:
+        try:
+            follow(pins, ring)
+        except BrokenChain as error:
+            found.append(f"from the pinned ring: {error.message}")
+    return found
+
+
+def _of_chain(ring: KeyRing) -> list[str]:
+    """The statements, followed from the key that the first of them names, and the marks that they lead to."""
+    rotations = [s.body for s in ring.statements if isinstance(s.body, RotationBody)]
+    arrived = {body.to for body in rotations}
+    first = [
+        RingKey.of(key.key_id, key.public_key, "active", key.use)
+        for key in ring.keys
+        if key.key_id not in arrived and key.state != "next"
+    ]
+    try:
+        trusted = follow(KeyRing("1.0", first, []), ring)
+    except BrokenChain as error:
+        return [error.message]
+    found = []
+    for key in ring.keys:
+        followed = trusted.by_id(key.key_id)
+        unsaid = key.state == "revoked" and (followed is None or followed.state != "revoked")
+        if unsaid and key.use != "verify":
+            found.append(f"{key.key_id} is marked revoked, and no statement says so: others will not notice")
+    return found
+
+
+def _of_times(ring: KeyRing, now: datetime) -> list[str]:
+    found = []
+    for key in ring.keys:
+        end = times.parse_seconds(key.not_after) if key.not_after else None
+        if key.state == "active" and end is not None and end - now < _SOON:
+            found.append(f"{key.key_id} {'has expired' if end <= now else 'expires soon'}: {key.not_after}")
+        begin = times.parse_seconds(key.not_before) if key.not_before else None
+        if key.state == "active" and begin is not None and begin > now:
+            found.append(f"{key.key_id} is active, and only valid from {key.not_before}: is the clock right?")
+    return found
+
+
+def _of_files(ring: KeyRing, private: Path) -> list[str]:
+    found = []
+    for path in sorted(private.glob("*.key")) if private.is_dir() else []:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            found.append(f"others can read or write {path} (mode {mode:04o}): chmod 600 {path}")
+        try:
+            content = KeyFile.from_json(path.read_bytes())
+        except (InvalidInput, OSError):
+            found.append(f"{path} is no key file, or a damaged one")
+            continue
+        entry = ring.by_id(content.key_id)
+        if entry is None:
+            found.append(f"{path} holds {content.key_id}, which the ring does not list")
+        elif entry.public_key_b64 != content.public_key_b64:
+            found.append(f"{path} holds another key than the ring lists as {content.key_id}")
+    return found
