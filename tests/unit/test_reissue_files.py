@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -211,10 +212,8 @@ def test_history_that_is_there_already_is_never_replaced(source: Any, steps: Any
     list(steps(target=tmp_path / "b.jsonl"))
     before = (tmp_path / "b.history.jsonl").read_bytes()
     source(line(2))
-    try:
+    with contextlib.suppress(FileFailed):
         list(steps(target=tmp_path / "b.json"))
-    except FileFailed:
-        pass
     assert before in (tmp_path / "b.history.jsonl").read_bytes()
 
 
@@ -259,12 +258,11 @@ def test_refused_line_is_copied_and_reported_between_others_that_are_reissued(ru
     assert len(done.history) == 2
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
+@pytest.mark.parametrize("bad", [b"{", b"[]", b"7", b"{}", BAD["other number"], BAD["unknown key"]])
 def test_refused_line_is_copied_wherever_it_stands(run: Any, source: Any, target: Path, bad: bytes) -> None:
     for lines in ([bad], [bad, line(1)], [line(1), bad]):
         done = run(b"\n".join(lines))
-        assert done.out == [data if data == bad else expected(data) for data in lines]
-        assert len(done.refused) == 1
+        assert (done.out, len(done.refused)) == ([data if data == bad else expected(data) for data in lines], 1)
         target.unlink()
         target.with_name("b.history.jsonl").unlink()
 
@@ -331,7 +329,7 @@ def test_target_in_no_folder_is_a_failed_file(source: Any, steps: Any, tmp_path:
 
 # --- going on ---------------------------------------------------------------------------------------------------
 
-MIXED = [line(1), line(2, NEW), b"{", line(3), line(4, OTHERS), line(5), b"bad", line(6), line(7, NEW), line(8)]
+MIXED = [line(1), b"{", line(2, NEW), line(3), line(4, OTHERS), line(5), line(6), b"bad", line(7, NEW), line(8)]
 
 
 @pytest.fixture
@@ -363,7 +361,9 @@ def uninterrupted(tmp_path: Path, every_two: None) -> dict[str, bytes]:
 
 
 def _left(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    """Name -> content of what lies in a folder, but for temporary files that a kill may leave."""
+    files = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith("..")]
+    return {path.name: path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3, 4, 5])
@@ -421,18 +421,23 @@ def test_refused_before_a_stop_are_reported_by_the_run_that_ends(every_two: None
     assert len(refused) == last.refused == 2
 
 
-@pytest.mark.parametrize("after", [b"{", b"bad\n{\n[", b'{"a":1}\n{"b":', b"\n\n"])
+@pytest.mark.parametrize(
+    "after",
+    [[b"{"], [b"bad", b"{", b"["], [b'{"a":1}', b'{"b":'], [], [b"bad", line(3), line(4)], [b"{", b"[", line(3)]],
+    ids=["one", "several", "objects", "none", "before records", "several before a record"],
+)
 def test_bad_lines_right_behind_a_checkpoint_stay_lines_of_their_own(
-    every_two: None, source: Any, steps: Any, run: Any, after: bytes
+    every_two: None, source: Any, steps: Any, run: Any, after: list[bytes]
 ) -> None:
-    source(b"\n".join([line(1), line(2), after]))
+    source(b"\n".join([line(1), line(2), *after]))
     begun = steps()
     next(begun)
     begun.close()
     done = run()
-    lines = [data for data in after.splitlines() if data]
-    assert done.out == [expected(line(1)), expected(line(2)), *lines]
-    assert len(done.refused) == len(lines)
+    sound = [line(n) for n in range(1, 5)]
+    lines = [line(1), line(2), *after]
+    assert done.out == [expected(data) if data in sound else data for data in lines]
+    assert len(done.refused) == len([data for data in lines if data not in sound])
 
 
 class Killed(BaseException):

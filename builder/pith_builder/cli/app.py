@@ -19,6 +19,7 @@ from pith_builder.cli.keys import keys
 from pith_builder.cli.reissue import reissue
 from pith_builder.cli.resolve import resolve
 from pith_builder.cli.show import show
+from pith_builder.cli.store import store
 from pith_builder.cli.verify import verify
 from pith_builder.errors import PithError
 
@@ -40,6 +41,7 @@ app.command()(reissue)
 for move in (rotate, sign, retire, revoke):
     keys.command()(move)
 app.add_typer(keys, name="keys")
+app.add_typer(store, name="store")
 
 
 def _version(asked: bool) -> None:
@@ -76,7 +78,7 @@ def _settings(
     ctx.obj = settings_.resolve(flags, os.environ)
 
 
-COMMANDS = ("issue", "compute", "verify", "show", "resolve", "reissue", "keys")
+COMMANDS = ("issue", "compute", "verify", "show", "resolve", "reissue", "keys", "store")
 
 
 def run(arguments: list[str]) -> int:

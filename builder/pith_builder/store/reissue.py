@@ -8,6 +8,7 @@ stored digest, and only where something vouches for the record (`_objection`).
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -18,7 +19,7 @@ import sqlalchemy as sa
 
 from pith_builder import times
 from pith_builder.arxiv_id import ArxivId
-from pith_builder.errors import AlteredRecord, KeyUnusable, Refused
+from pith_builder.errors import AlteredRecord, KeyUnfit, KeyUnusable, Refused
 from pith_builder.issue import next_receipt, receipt_needs_reissue
 from pith_builder.keyring import KeyRing, RingKey
 from pith_builder.number import PithNumber
@@ -147,7 +148,8 @@ class Reissue:
     # --- one batch ---
 
     def _read(self, connection: sa.Connection, condition: sa.ColumnElement[bool], size: int) -> list[sa.Row[Any]]:
-        newest = sa.select(sa.func.max(receipts.c.id)).where(receipts.c.record_id == records.c.id).scalar_subquery()
+        others = receipts.alias()
+        newest = sa.select(sa.func.max(others.c.id)).where(others.c.record_id == records.c.id).scalar_subquery()
         query = (
             sa.select(
                 records.c.id,
@@ -159,6 +161,7 @@ class Reissue:
                 receipts.c.id.label("receipt_id"),
                 receipts.c.receipt,
             )
+            .select_from(records)
             .join(receipts, receipts.c.id == newest)
             .where(condition)
             .order_by(records.c.id)
@@ -194,18 +197,21 @@ class Reissue:
                 hint="mend the signer and run the same command again; what was signed is kept",
             )
 
-    def _next(
-        self, row: sa.Row[Any], recomputed: dict[bytes, bytes], *, named: bool
-    ) -> tuple[int, bytes, str, str] | None:
+    def _next(self, row: sa.Row[Any], recomputed: set[bytes], *, named: bool) -> tuple[int, bytes, str, str] | None:
         digest = _checked_digest(row)
-        receipt = msgspec.json.decode(row.receipt, type=Receipt)
+        try:
+            receipt = msgspec.json.decode(row.receipt, type=Receipt)
+        except (msgspec.MsgspecError, UnicodeError):
+            raise AlteredRecord("its stored receipt can't be read") from None
         key = self._ring.find(receipt.key_id, receipt.public_key_fingerprint)
         if not self._needs(key, receipt.builder_version, named=named):
             return None
-        is_recomputed = recomputed.get(row.canonical_sha256) == digest
-        if not is_recomputed and (objection := self._objection(row, digest, receipt, key)):
+        if digest not in recomputed and (objection := self._objection(row, digest, receipt, key)):
             raise NoEvidence(objection)
         new, updated_at = next_receipt(digest, receipt, row.updated_at, self._signer, self._profile, self._clock)
+        signed_at, active = times.parse_receipt_time(new.signed_at), self._ring.by_public_key(self._signer.public_key)
+        if signed_at and active and (objection := active.objection(signed_at)):
+            raise KeyUnfit(f"the new receipt would not be valid: {objection}", hint="look at the clock")
         self._failures = 0
         return row.id, msgspec.json.encode(new), updated_at, new.signed_at
 
@@ -235,7 +241,7 @@ class Reissue:
             since = times.parse_seconds(key.revoked.since)
             recorded = times.parse_receipt_time(row.recorded_at)
             if since is not None and recorded is not None and recorded < since:
-                return None
+                return self._signature_objection(row, digest, receipt, key)
             return (
                 f"{key.key_id} is compromised since {key.revoked.since} and the record came in later, so its receipt "
                 "is evidence of nothing; give its metadata to recompute it"
@@ -245,22 +251,22 @@ class Reissue:
             return "its receipt has no time that can be read"
         if objection := key.objection(signed_at):
             return objection
+        return self._signature_objection(row, digest, receipt, key)
+
+    def _signature_objection(self, row: sa.Row[Any], digest: bytes, receipt: Receipt, key: RingKey) -> str | None:
         if row.receipt_id <= self._checked_receipt or receipt.is_signed_by(key.public_key, digest):
             return None
         return f"the signature of its receipt is not {key.key_id}'s"
 
-    def _recomputed(self, rows: list[sa.Row[Any]]) -> dict[bytes, bytes]:
-        """Stored digest -> the digest that the paper's metadata give now, where a source describes that version."""
+    def _recomputed(self, rows: list[sa.Row[Any]]) -> set[bytes]:
+        """The digests that the papers' metadata give now, where a source describes those versions."""
         if self._recompute is None:
-            return {}
-        papers: dict[ArxivId, bytes] = {}
+            return set()
+        papers: set[ArxivId] = set()
         for row in rows:
-            try:
-                papers[msgspec.json.decode(row.canonical, type=CanonicalRecord).arxiv_id] = row.canonical_sha256
-            except msgspec.MsgspecError:
-                continue
-        found = self._recompute(list(papers))
-        return {papers[paper]: digest for paper, digest in found.items()}
+            with contextlib.suppress(msgspec.MsgspecError, UnicodeError):  # what can't be read is refused later
+                papers.add(msgspec.json.decode(row.canonical, type=CanonicalRecord).arxiv_id)
+        return set(self._recompute(sorted(papers, key=str)).values())
 
     def _trust_last_check(self) -> None:
         with reading(self._engine) as connection:
@@ -275,6 +281,8 @@ class Reissue:
 
 def _checked_digest(row: sa.Row[Any]) -> bytes:
     """The digest of the stored canonical bytes, 32 bytes. Raises AlteredRecord where they aren't what was hashed."""
+    if not isinstance(row.canonical, bytes):
+        raise AlteredRecord("the stored canonical bytes are text")
     digest = hashlib.sha256(row.canonical).digest()
     if digest != row.canonical_sha256 or PithNumber.from_digest(digest, 0).suffix != row.suffix:
         raise AlteredRecord("the stored canonical bytes don't give the stored digest and number")

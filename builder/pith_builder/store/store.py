@@ -99,7 +99,7 @@ class Store:
         year = meant.year if isinstance(meant, PithNumber) else None
         with reading(self.engine) as connection:
             rows = connection.execute(sa.select(records).where(_named(meant)).order_by(*_NEWEST_FIRST)).all()
-            found = [_stored(connection, row) for row in rows]
+            found = [stored_record(connection, row) for row in rows]
         return [stored for stored in found if year in (None, stored.record.canonical_record.year)]
 
     def get(self, alias: str) -> StoredRecord:
@@ -255,7 +255,7 @@ class _Change:
         enrichment: Enrichment | None,
     ) -> None:
         self._row = _row(connection, digest)
-        stored = _stored(connection, self._row)
+        stored = stored_record(connection, self._row)
         self.before = self.after = stored.record
         self._provenance, self._enrichment = stored.provenance, enrichment or stored.enrichment
         known, said = stored.provenance.said_at, provenance.said_at
@@ -301,7 +301,7 @@ def _layout(record: PithRecord) -> bytes | None:
     return None if record.layout is None else msgspec.json.encode(record.layout)
 
 
-def _stored(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
+def stored_record(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
     """The record of a row, built anew from what the store keeps. Raises StoreFailed where the row is damaged."""
     if not isinstance(row.canonical, bytes) or hashlib.sha256(row.canonical).digest() != row.canonical_sha256:
         raise _damaged(row, "its canonical bytes don't give its digest")

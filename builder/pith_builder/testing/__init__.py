@@ -9,12 +9,15 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from pith_builder import times
 from pith_builder.enrichment import Enrichment
 from pith_builder.issue import Issuer
 from pith_builder.keyring import KeyRing, RingKey, State
 from pith_builder.metadata import PaperMetadata
 from pith_builder.published import DEFAULT_PROFILE, PithRecord, Profile
+from pith_builder.rotation import rotation_body
 from pith_builder.signing import SeedSigner
+from pith_builder.statements import Reason, RevocationBody, Statement
 
 #: The first reading of a `FrozenClock`.
 START = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
@@ -37,14 +40,31 @@ def make_signer(n: int = 1) -> SeedSigner:
     return SeedSigner(f"TEST-v{n}-2026-01", hashlib.sha256(f"pith-build TEST key {n}".encode()).digest())
 
 
-def make_keyring(*signers: SeedSigner) -> KeyRing:
+def make_keyring(*signers: SeedSigner, recovery: SeedSigner | None = None) -> KeyRing:
     """A ring of these signers, the first one active and the others next; of the first TEST key without any."""
     ring = KeyRing.empty()
     for signer in signers or (make_signer(),):
         state: State = "next" if ring.keys else "active"
         not_before = START.replace(microsecond=0) - timedelta(days=1)
         ring = ring.with_key(RingKey.of(signer.key_id, signer.public_key, state, "receipts", not_before))
+    if recovery is not None:
+        ring = ring.with_key(RingKey.of(recovery.key_id, recovery.public_key, "active", "recovery"))
     return ring
+
+
+def make_rotation(
+    ring: KeyRing, old: SeedSigner, new: SeedSigner, effective_at: datetime = START, reason: str = "scheduled"
+) -> Statement:
+    """The statement that moves a ring to `new`, signed by `old`, the active or the recovery key, and by `new`."""
+    to = RingKey.of(new.key_id, new.public_key, "next", "receipts")
+    return Statement(rotation_body(ring, to, effective_at, reason), []).signed_by(old).signed_by(new)
+
+
+def make_revocation(
+    key_id: str, signer: SeedSigner, since: datetime = START, reason: Reason = "superseded"
+) -> Statement:
+    """The statement that revokes a key, signed by the active or the recovery key."""
+    return Statement(RevocationBody(key_id, times.seconds(since), reason), []).signed_by(signer)
 
 
 def make_metadata(**changes: Any) -> PaperMetadata:

@@ -1,0 +1,37 @@
+"""`pith-build store`: the store as a whole."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+store = typer.Typer(help="Look after the store.", no_args_is_help=True)
+
+
+@store.command()
+def check(
+    ctx: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Failures and summary as JSON lines.")] = False,
+) -> None:
+    """Verify every record of the store and every earlier receipt. What passes is remembered for reissue."""
+    from pith_builder.cli import output, rings
+    from pith_builder.cli.papers import now
+    from pith_builder.store import Store
+    from pith_builder.store.check import Counts, check_store
+
+    def failed(number: str, reason: str) -> None:
+        line = {"pith_number": number, "reason": reason}
+        output.print_data(output.to_json(line) if as_json else f"FAILED {number}: {reason}")
+
+    counts = Counts(0)
+    for step in check_store(Store(ctx.obj.store, create=False), rings.trusted(ctx.obj), now, failed):
+        counts = step
+    summary = {"records": counts.checked, "failed": counts.failed}
+    output.print_data(output.to_json(summary) if as_json else f"{counts.checked} records, {counts.failed} failed")
+    raise typer.Exit(1 if counts.failed else 0)
+
+
+@store.callback()
+def _store() -> None:
+    """Look after the store."""

@@ -1,0 +1,88 @@
+"""The check of a whole store: every record as `verify` sees it, and every earlier receipt against its digest.
+
+A check that runs to its end is recorded in the store, with the newest receipt that it saw, so that a reissue may be
+told to trust it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from pith_builder import times
+from pith_builder.errors import PithError
+from pith_builder.keyring import KeyRing
+from pith_builder.receipt import Receipt
+from pith_builder.store.database import reading, writing
+from pith_builder.store.schema import checks, receipts, records
+from pith_builder.store.store import Store, stored_record
+from pith_builder.times import Clock
+from pith_builder.verify import verify
+
+BATCH = 500
+
+
+class Counts(msgspec.Struct):
+    """How a check goes: records so far, those that failed among them, and how many there were when it began."""
+
+    total: int
+    checked: int = 0
+    failed: int = 0
+
+
+def check_store(store: Store, ring: KeyRing, clock: Clock, failed: Callable[[str, str], None]) -> Iterator[Counts]:
+    """Check all records; `failed` is told number and reason of each that fails. Gives the counts after each batch."""
+    begun = times.receipt_time(clock())
+    with reading(store.engine) as connection:
+        newest = connection.scalar(sa.select(sa.func.max(receipts.c.id))) or 0
+        counts = Counts(connection.scalar(sa.select(sa.func.count()).select_from(records)) or 0)
+    last = 0
+    while True:
+        with reading(store.engine) as connection:
+            query = sa.select(records).where(records.c.id > last).order_by(records.c.id).limit(BATCH)
+            rows = connection.execute(query).all()
+            for row in rows:
+                counts.checked += 1
+                if reason := _fault(connection, row, ring):
+                    counts.failed += 1
+                    failed(f"pith:{row.suffix}", reason)
+        yield counts
+        if not rows:
+            break
+        last = rows[-1].id
+    with writing(store.engine) as connection:
+        connection.execute(
+            checks.insert().values(
+                checked_at=begun, last_receipt_id=newest, records=counts.checked, failed=counts.failed
+            )
+        )
+
+
+def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | None:
+    try:
+        record = stored_record(connection, row).record
+    except PithError as error:
+        return error.message
+    if record.number.suffix != row.suffix:
+        return "the row stands under another number"
+    report = verify(record, ring)
+    if not report.ok:
+        return "; ".join(f"{check.name}: {check.reason}" for check in report.failed)
+    if (record.receipt.public_key_fingerprint, record.receipt.builder_version) != (
+        row.key_fingerprint,
+        row.receipt_builder,
+    ):
+        return "the row names another key or builder than its newest receipt"
+    history = sa.select(receipts.c.receipt).where(receipts.c.record_id == row.id).order_by(receipts.c.id)
+    for (earlier,) in connection.execute(history):
+        try:
+            receipt = msgspec.json.decode(earlier, type=Receipt)
+        except (msgspec.MsgspecError, UnicodeError):
+            return "a receipt of its history can't be read"
+        key = ring.find(receipt.key_id, receipt.public_key_fingerprint)
+        if key is not None and not receipt.is_signed_by(key.public_key, row.canonical_sha256):
+            return f"a receipt of its history is not {key.key_id}'s over its digest"
+    return None
