@@ -59,7 +59,7 @@ def filled(issued: list[PithRecord], tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def rotated(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """`run` in a home whose ring has been rotated; the new key's seed is in the environment, for child processes too."""
+    """`run` in a home whose ring has been rotated; the seed of the new key is in the environment, as of children."""
     (home / "keys").mkdir(parents=True)
     (home / "keys" / "keyring.json").write_bytes(RING.to_json())
     monkeypatch.setenv("THE_SEED", base64.b64encode(hashlib.sha256(b"pith-build TEST key 2").digest()).decode())

@@ -1,0 +1,322 @@
+"""Reissuing thousands of records while processes are killed, disks fill up and others hold the store."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pith_builder import Issuer, KeyRing, PithRecord, Profile, Provenance, verify
+from pith_builder.errors import KeyLocked, StoreFailed
+from pith_builder.keyring import RingKey
+from pith_builder.receipt import Receipt
+from pith_builder.store import Store, database
+from pith_builder.store.reissue import Progress, Refusal, Reissue
+from pith_builder.store.store import _insert
+from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
+
+Run = Callable[..., Any]
+RECORDS = 6000
+KILLS = 15
+OLD, NEW = make_signer(1), make_signer(2)
+NEW_RING = KeyRing.empty().with_key(RingKey.of(NEW.key_id, NEW.public_key, "active", "receipts"))
+RING = NEW_RING.with_key(RingKey.of(OLD.key_id, OLD.public_key, "retired", "receipts"))
+
+
+@pytest.fixture(scope="module")
+def issued() -> list[PithRecord]:
+    """Thousands of records under the old key, all at different times."""
+    issuer = Issuer(OLD, clock=FrozenClock(step=timedelta(milliseconds=1)))
+    return [issuer.issue(make_metadata(arxiv_id=f"2601.{n:05}")) for n in range(1, RECORDS + 1)]
+
+
+@pytest.fixture(scope="module")
+def filled(issued: list[PithRecord], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of them."""
+    path = tmp_path_factory.mktemp("filled") / "pith.db"
+    with database.writing(Store(f"sqlite:///{path}").engine) as connection:
+        for record in issued:
+            assert _insert(connection, record, None, Provenance("test"))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+@pytest.fixture
+def rotated(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`run` in a home whose ring has been rotated; the seed of the new key is in the environment, as of children."""
+    (home / "keys").mkdir(parents=True)
+    (home / "keys" / "keyring.json").write_bytes(RING.to_json())
+    monkeypatch.setenv("THE_SEED", base64.b64encode(hashlib.sha256(b"pith-build TEST key 2").digest()).decode())
+    monkeypatch.setenv("PITH_KEY", "env:THE_SEED")
+    return run
+
+
+@pytest.fixture
+def path(rotated: Run, filled: Path, home: Path) -> Path:
+    """The store in that home."""
+    return Path(shutil.copy(filled, home / "pith.db"))
+
+
+def rows(path: Path, statement: str) -> list[Any]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def reissued(path: Path) -> int:
+    """How many records have a new receipt, after checking that each has just the one that its columns name."""
+    [(receipts,)] = rows(path, "SELECT count(*) FROM receipts")
+    [(new,)] = rows(path, f"SELECT count(*) FROM records WHERE key_fingerprint = '{NEW_RING.keys[0].fingerprint}'")
+    assert receipts == RECORDS + new
+    assert rows(path, "SELECT record_id FROM receipts GROUP BY 1 HAVING count(*) > 2") == []
+    return int(new)
+
+
+def check_all_reissued(path: Path, issued: list[PithRecord]) -> None:
+    """Every record verifies under the new key; its history is the old receipt and one new one."""
+    assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+    history: dict[str, list[Receipt]] = {}
+    for digest, receipt in rows(
+        path,
+        "SELECT hex(canonical_sha256), receipt FROM receipts JOIN records r ON r.id = record_id ORDER BY receipts.id",
+    ):
+        history.setdefault(digest.lower(), []).append(msgspec.json.decode(receipt, type=Receipt))
+    assert len(history) == RECORDS
+    for record in issued:
+        old, new = history[record.canonical_sha256]
+        assert old == record.receipt
+        assert new.first_computed_at == old.first_computed_at
+        assert new.is_signed_by(NEW.public_key, bytes.fromhex(record.canonical_sha256))
+    store = Store(f"sqlite:///{path}")
+    for record in issued[::20]:
+        stored = store.get(record.pith_number).record
+        assert verify(stored.to_json(), NEW_RING).ok
+        assert stored.replace(receipt=record.receipt, updated_at=record.updated_at) == record
+
+
+def _run(path: Path, signer: Any = NEW, **options: Any) -> Iterator[Progress]:
+    """The steps of a run in this process."""
+    clock = FrozenClock(START + timedelta(days=30))
+    return Reissue(Store(f"sqlite:///{path}"), RING, signer, Profile(), clock, **options).run_all()
+
+
+def kill_at_random(process: subprocess.Popen[bytes], chance: random.Random, grown: Callable[[], bool]) -> bool:
+    """Kill at a random moment: of the start, or of what comes after the first progress. Whether it was running."""
+    if chance.random() < 0.6:
+        while process.poll() is None and not grown():
+            pass
+    time.sleep(chance.random() * 0.15)  # nothing is expected to be done by then
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
+
+
+def test_kill_at_any_moment_leaves_old_and_new_receipts_and_the_next_run_goes_on(
+    rotated: Run, start: Run, path: Path, issued: list[PithRecord]
+) -> None:
+    chance = random.Random(3)
+    seen, killed = [0], 0
+    for _ in range(KILLS):
+        before = seen[-1]
+        killed += kill_at_random(start("reissue"), chance, lambda: reissued(path) > before)  # noqa: B023  # used at once
+        seen.append(reissued(path))
+    print("SEEN", killed, seen)
+    assert killed > KILLS // 2  # the last ones may be done before the signal comes
+    assert len(set(seen)) > 3
+    assert seen == sorted(seen)
+    result = rotated("reissue")
+    assert (result.code, result.err) == (0, "")
+    assert result.out == f"reissued {RECORDS - seen[-1]}, refused 0\n"
+    check_all_reissued(path, issued)
+    assert rotated("reissue").out == "reissued 0, refused 0\n"
+
+
+def test_processes_at_once_reissue_none_twice(start: Run, path: Path, issued: list[PithRecord]) -> None:
+    processes = [start("reissue", "--json") for _ in range(3)]
+    done = [json.loads(process.communicate(timeout=120)[0]) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert sum(line["reissued"] for line in done) == RECORDS
+    check_all_reissued(path, issued)
+
+
+def test_record_may_be_issued_while_others_are_reissued(start: Run, path: Path, papers: Run, run: Run) -> None:
+    process = start("reissue")
+    result = run("issue", "--metadata", papers(make_metadata(arxiv_id="2602.00001")))
+    assert (result.code, process.wait(timeout=120)) == (0, 0)
+    assert rows(path, "SELECT count(DISTINCT key_fingerprint), count(*) FROM records") == [(1, RECORDS + 1)]
+
+
+# --- the signer -------------------------------------------------------------------------------------------------
+
+
+class Failing:
+    """The new key in an agent that drops every 1,000th question."""
+
+    key_id, public_key = NEW.key_id, NEW.public_key
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def sign(self, message: bytes) -> bytes:
+        self.asked += 1
+        if self.asked % 1000 == 0:
+            raise KeyLocked("the agent is gone")
+        return NEW.sign(message)
+
+
+def test_signer_that_fails_every_1000th_time_loses_nothing(path: Path, issued: list[PithRecord]) -> None:
+    dropped = RECORDS // 1000
+    for expected in ((RECORDS - dropped, dropped), (dropped, 0)):
+        refused: list[Refusal] = []
+        *_, last = _run(path, Failing(), refused=refused.append)
+        assert (last.reissued, last.refused) == expected
+        assert len(refused) == last.refused
+    check_all_reissued(path, issued)
+
+
+# --- the disk ---------------------------------------------------------------------------------------------------
+
+
+def no_larger_than(size: int) -> Callable[[], None]:
+    """In a child process: files can't grow beyond `size` bytes, and writing on gives an error."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
+
+
+@pytest.mark.parametrize("size", [0, 40_000, 1_000_000, 3_000_000])
+def test_disk_that_is_full_is_5_and_the_next_run_goes_on(
+    rotated: Run, run_process: Run, path: Path, issued: list[PithRecord], size: int
+) -> None:
+    result = run_process("reissue", preexec_fn=no_larger_than(size))
+    assert (result.code, result.out) == (5, "")
+    assert "make room on the disk" in result.err
+    assert "Traceback" not in result.err
+    done = reissued(path)
+    assert done < RECORDS
+    assert rotated("reissue").out == f"reissued {RECORDS - done}, refused 0\n"
+    check_all_reissued(path, issued)
+
+
+def test_database_that_may_have_no_more_pages_keeps_the_batches_before(
+    path: Path, issued: list[PithRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [(pages,)] = rows(path, "PRAGMA page_count")
+    real = database._configure
+
+    def limited(connection: Any, record: object) -> None:
+        real(connection, record)
+        connection.execute(f"PRAGMA max_page_count = {pages + 500}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "_configure", limited)
+        with pytest.raises(StoreFailed, match="full"):
+            list(_run(path))
+    done = reissued(path)
+    assert 0 < done < RECORDS
+    *_, last = _run(path)
+    assert last.reissued == RECORDS - done
+    check_all_reissued(path, issued)
+
+
+# --- other processes hold the store -----------------------------------------------------------------------------
+
+
+def test_lock_in_the_middle_of_a_run_keeps_the_batches_before(
+    path: Path, issued: list[PithRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_BUSY_TIMEOUT_MS", 50)
+    steps = _run(path)
+    next(steps)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreFailed, match="locked"):
+            next(steps)
+    assert reissued(path) == 500
+
+
+# --- files ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def source(issued: list[PithRecord], rotated: Run, tmp_path: Path) -> Path:
+    """The same records in a file."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"".join(record.to_json() + b"\n" for record in issued))
+    return path
+
+
+def check_file(target: Path, issued: list[PithRecord]) -> None:
+    """Every record verifies under the new key, and the history is of the old receipts, each once and in order."""
+    lines = target.read_bytes().splitlines()
+    history = target.with_name("b.history.jsonl").read_bytes().splitlines()
+    assert len(lines) == len(history) == RECORDS
+    for record, line, earlier in zip(issued, lines, history, strict=True):
+        new = PithRecord.from_json(line)
+        assert new.receipt.is_signed_by(NEW.public_key, bytes.fromhex(record.canonical_sha256))
+        assert new.receipt.first_computed_at == record.receipt.first_computed_at
+        assert new.replace(receipt=record.receipt, updated_at=record.updated_at) == record
+        assert msgspec.json.decode(earlier)["receipt"] == msgspec.to_builtins(record.receipt)
+    assert all(verify(line, NEW_RING).ok for line in lines[::20])
+    assert {path.name for path in target.parent.iterdir() if path.is_file() and not path.name.startswith("..")} == {
+        "a.jsonl",
+        "b.jsonl",
+        "b.history.jsonl",
+    }
+
+
+def test_kill_at_any_moment_of_reissuing_a_file_is_continued(
+    rotated: Run, start: Run, source: Path, issued: list[PithRecord]
+) -> None:
+    target, kept = source.with_name("b.jsonl"), source.with_name(".b.jsonl.checkpoint")
+    chance = random.Random(4)
+    seen, killed = [b""], 0
+    for _ in range(KILLS):
+        process = start("reissue", "--in", source, "--out", target)
+        before = seen[-1]
+        killed += kill_at_random(
+            process,
+            chance,
+            lambda: target.exists() or (kept.exists() and kept.read_bytes() != before),  # noqa: B023  # used at once
+        )
+        if target.exists():
+            break
+        seen.append(kept.read_bytes() if kept.exists() else b"")
+    print("SEENF", killed, [s[-90:] for s in seen])
+    assert killed > 3
+    assert len(set(seen)) > 2
+    if not target.exists() or kept.exists():
+        result = rotated("reissue", "--in", source, "--out", target)
+        assert (result.code, result.out, result.err) == (0, f"reissued {RECORDS}, refused 0\n", "")
+    check_file(target, issued)
+
+
+@pytest.mark.parametrize("size", [0, 100_000, 10_000_000])
+def test_disk_that_is_full_for_a_file_is_5_and_the_next_run_goes_on(
+    rotated: Run, run_process: Run, source: Path, issued: list[PithRecord], size: int
+) -> None:
+    target = source.with_name("b.jsonl")
+    result = run_process("reissue", "--in", source, "--out", target, preexec_fn=no_larger_than(size))
+    assert (result.code, result.out) == (5, "")
+    assert "Traceback" not in result.err
+    assert not target.exists()
+    assert rotated("reissue", "--in", source, "--out", target).out == f"reissued {RECORDS}, refused 0\n"
+    check_file(target, issued)
