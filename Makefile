@@ -32,6 +32,7 @@ lint: $(VENV)/.dev  ## ruff and mypy --strict
 bench: $(VENV)/.dev  ## speed of one process, as ratios to raw libsodium and to a plain script
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/reissue.py
 
 fixtures: $(VENV)/.dev  ## write the generated fixtures and keys/keyring.json anew
 	$(BIN)/python tests/make_fixtures.py

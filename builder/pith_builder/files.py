@@ -45,6 +45,13 @@ def replace(path: Path, data: bytes, mode: int = 0o644) -> None:
         _sync_folder(path.parent)
 
 
+def rename(path: Path, to: Path) -> None:
+    """Give a file another name, for good. Raises FileFailed."""
+    with failing("rename the file", path):
+        os.replace(path, to)
+        _sync_folder(to.parent)
+
+
 def create(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Make a new file with `data`, whole. Raises FileFailed, also where there is one already."""
     with failing("create the file", path), _written_beside(path, data, mode) as temporary:

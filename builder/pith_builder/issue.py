@@ -136,7 +136,7 @@ def receipt_needs_reissue(key: RingKey | None, builder_version: str, profile: Pr
     """The same of a receipt's key, as the ring has it, and its builder version."""
     if key is not None and key.use == "verify":
         return False
-    return key is None or key.state != "active" or builder_version != profile.builder_version
+    return key is None or key.use != "receipts" or key.state != "active" or builder_version != profile.builder_version
 
 
 def reissue(

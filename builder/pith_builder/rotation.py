@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 
 from pith_builder import times
-from pith_builder.errors import KeyUnusable, Refused
+from pith_builder.errors import InvalidKeyRing, KeyUnusable, Refused
 from pith_builder.keyring import KeyRing, Revocation, RingKey
 from pith_builder.signing import PUBLIC_KEY_BYTES, decode_base64, fingerprint
 from pith_builder.statements import RevocationBody, RotationBody, Statement, body_sha256
@@ -69,7 +69,8 @@ def retire(ring: KeyRing, key_id: str, now: datetime) -> KeyRing:
         raise IllegalMove(f"{key_id} is {key.state} already")
     if key.use == "receipts" and key.state == "active":
         raise IllegalMove(f"{key_id} is the active key", hint="pith-build keys rotate retires it and names the next")
-    return ring.with_key(msgspec.structs.replace(key, state="retired", not_after=times.seconds(now)))
+    end = key.not_before if key.state == "next" else None  # a key that only waited has signed nothing
+    return ring.with_key(msgspec.structs.replace(key, state="retired", not_after=end or times.seconds(now)))
 
 
 # --- the verifier's side -----------------------------------------------------------------------------------------
@@ -88,11 +89,12 @@ def follow(pins: KeyRing, ring: KeyRing) -> KeyRing:
     begun = bool(pins.statements)
     for index, statement in enumerate(ring.statements):
         if index >= len(pins.statements):
-            begun = begun or _concerns(statement, trusted)
+            concerns = _concerns(statement, trusted)
+            begun = begun or concerns
             try:
-                if begun:
+                if concerns or (begun and isinstance(statement.body, RotationBody)):
                     trusted = _moved(trusted, statement, previous)
-                else:
+                else:  # it is about keys that this verifier knows nothing of, and so trusts in no case
                     _check_previous(statement, previous)
             except IllegalMove as illegal:
                 raise BrokenChain(index, illegal.message) from None
@@ -102,9 +104,11 @@ def follow(pins: KeyRing, ring: KeyRing) -> KeyRing:
 
 def _concerns(statement: Statement, trusted: KeyRing) -> bool:
     body = statement.body
-    if isinstance(body, RotationBody):
-        return trusted.by_id(body.from_) is not None
-    return trusted.by_id(body.key_id) is not None
+    if isinstance(body, RevocationBody):
+        return trusted.by_id(body.key_id) is not None
+    old, new = trusted.by_id(body.from_), trusted.by_id(body.to)
+    happened_before = old is not None and old.state == "retired" and new is not None and new.state != "next"
+    return old is not None and (not happened_before or bool(trusted.statements))
 
 
 # --- one move ----------------------------------------------------------------------------------------------------
@@ -113,7 +117,10 @@ def _concerns(statement: Statement, trusted: KeyRing) -> bool:
 def _moved(ring: KeyRing, statement: Statement, previous: Statement | None) -> KeyRing:
     _check_previous(statement, previous)
     body = statement.body
-    moved = _rotated(ring, body, statement) if isinstance(body, RotationBody) else _revoked(ring, body, statement)
+    try:
+        moved = _rotated(ring, body, statement) if isinstance(body, RotationBody) else _revoked(ring, body, statement)
+    except InvalidKeyRing as error:
+        raise IllegalMove(f"it leads to a ring that can't be: {error.message}") from None
     return moved.replace(statements=[*ring.statements, statement])
 
 
@@ -135,9 +142,9 @@ def _rotated(ring: KeyRing, body: RotationBody, statement: Statement) -> KeyRing
     if old.not_before is not None and effective < _time(old.not_before):
         raise IllegalMove(f"it takes effect before {old.key_id} became valid: back-dated")
     if body.is_emergency:
-        authority = _recovery_key(ring, statement)
+        authority = _recovery_key(ring, statement, old)
     else:
-        if old.not_after is not None and effective >= _time(old.not_after):
+        if old.not_after is not None and effective > _time(old.not_after):
             raise IllegalMove(f"{old.key_id} had expired when it took effect")
         authority = old
     _check_signatures(statement, authority, new)
@@ -161,10 +168,11 @@ def _next_key(ring: KeyRing, body: RotationBody, old: RingKey) -> RingKey:
 def _after_rotation(old: RingKey, body: RotationBody) -> RingKey:
     if old.state == "revoked":
         return old
+    end = min(body.effective_at, old.not_after or body.effective_at)  # a rotation lengthens no key's life
     if body.is_emergency:
         revoked = Revocation(body.effective_at, "compromised" if body.reason == "compromised" else "lost")
-        return msgspec.structs.replace(old, state="revoked", not_after=body.effective_at, revoked=revoked)
-    return msgspec.structs.replace(old, state="retired", not_after=body.effective_at)
+        return msgspec.structs.replace(old, state="revoked", not_after=end, revoked=revoked)
+    return msgspec.structs.replace(old, state="retired", not_after=end)
 
 
 def _revoked(ring: KeyRing, body: RevocationBody, statement: Statement) -> KeyRing:
@@ -176,9 +184,11 @@ def _revoked(ring: KeyRing, body: RevocationBody, statement: Statement) -> KeyRi
     if signer is not None and signer.state == "active" and signer != key and _is_of_one_issuer(ring, key, signer):
         authority = signer
     else:  # the active key can't be trusted to revoke itself, nor a thief of it to revoke the recovery key
-        authority = _recovery_key(ring, statement)
+        authority = _recovery_key(ring, statement, key)
     _check_signatures(statement, authority)
-    return ring.with_key(msgspec.structs.replace(key, state="revoked", revoked=Revocation(body.since, body.reason)))
+    end = key.not_before if key.state == "next" else key.not_after  # a key that only waited has signed nothing
+    revoked = Revocation(body.since, body.reason)
+    return ring.with_key(msgspec.structs.replace(key, state="revoked", not_after=end, revoked=revoked))
 
 
 def _is_of_one_issuer(ring: KeyRing, key: RingKey, active: RingKey) -> bool:
@@ -193,11 +203,14 @@ def _is_of_one_issuer(ring: KeyRing, key: RingKey, active: RingKey) -> bool:
     return False
 
 
-def _recovery_key(ring: KeyRing, statement: Statement) -> RingKey:
+def _recovery_key(ring: KeyRing, statement: Statement, key: RingKey) -> RingKey:
+    """The recovery key that signed a statement about `key`. A ring doesn't say whose a recovery key is but its own."""
+    if key.use == "verify":
+        raise IllegalMove(f"{key.key_id} is another issuer's; pin that issuer's own ring to follow its emergencies")
     signers = {signature.key_id for signature in statement.signatures}
-    for key in ring.keys:
-        if key.use == "recovery" and key.state == "active" and key.key_id in signers:
-            return key
+    for recovery in ring.keys:
+        if recovery.use == "recovery" and recovery.state == "active" and recovery.key_id in signers:
+            return recovery
     raise IllegalMove("no recovery key that is trusted here signed it")
 
 
@@ -211,8 +224,11 @@ def _check_signatures(statement: Statement, *keys: RingKey) -> None:
 
 
 def _last_signing(ring: KeyRing) -> RingKey | None:
-    revoked = [key for key in ring.keys if key.use == "receipts" and key.state == "revoked"]
-    return revoked[-1] if revoked else None
+    """The key that was active last, where none is now: the last that a rotation led to, else the ring's first."""
+    arrived = [s.body.to for s in ring.statements if isinstance(s.body, RotationBody)]
+    if arrived:
+        return ring.by_id(arrived[-1])
+    return next((key for key in ring.keys if key.use == "receipts"), None)
 
 
 def _named(ring: KeyRing, key_id: str) -> RingKey:

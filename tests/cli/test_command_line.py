@@ -36,9 +36,7 @@ def test_help_is_that_of_the_program(run: Run, flag: str) -> None:
     assert run(flag).out == run().out
 
 
-@pytest.mark.parametrize(
-    "command", [(c,) for c in COMMANDS] + [("keys", c) for c in KEY_COMMANDS]
-)
+@pytest.mark.parametrize("command", [(c,) for c in COMMANDS] + [("keys", c) for c in KEY_COMMANDS])
 def test_each_command_explains_itself(run: Run, command: tuple[str, ...]) -> None:
     result = run(*command, "--help")
     assert result.code == 0

@@ -171,6 +171,12 @@ def test_bad_row_among_good_ones_is_1(run: Run, papers: Run) -> None:
     assert run("compute", "--metadata", papers(make_metadata(), {})).code == 1
 
 
+def test_id_whose_row_cannot_be_read_beside_a_good_one_is_1(run: Run, papers: Run) -> None:
+    source = papers(make_metadata(), own(arxiv_id="2601.00002") | {"title": 7})
+    assert run("compute", "2601.00001", "2601.00002", "--metadata", source).code == 1
+    assert run("compute", "2601.00002", "--metadata", source).code == 3
+
+
 def test_text_that_is_no_id_beside_good_ones_is_3(run: Run, papers: Run) -> None:
     result = run("compute", "2601.00001", "2613.00001", "--metadata", papers(make_metadata()))
     assert result.code == 3

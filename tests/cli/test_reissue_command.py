@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,12 @@ import msgspec
 import pytest
 
 from pith_builder import Issuer, KeyRing, PithRecord, Provenance, verify
+from pith_builder.cli.progress import shown
+from pith_builder.errors import KeyLocked, StoreFailed
 from pith_builder.keyring import Revocation, RingKey
 from pith_builder.store import Store, database
+from pith_builder.store import reissue as reissue_module
+from pith_builder.store.reissue import Progress
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
 
 Run = Callable[..., Any]
@@ -156,15 +162,53 @@ def test_dry_run_of_named_records_is_about_them(rotated: Run, issue: Any) -> Non
     assert rotated("reissue", "--dry-run", "--json", first.pith_number).lines == [{"pending": 1}]
 
 
+def test_dry_run_of_named_records_leaves_out_what_needs_nothing(rotated: Run, issue: Any) -> None:
+    old, new, others = issue(2), issue(2, NEW), issue(1, OTHERS)
+    chosen = [record.pith_number for record in (old[0], new[0], new[1], others[0])]
+    assert rotated("reissue", "--dry-run", *chosen).out == "2 need a new receipt\n"
+    assert rotated("reissue", "--dry-run", new[0].pith_number).out == "0 need a new receipt\n"
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(1, 1), (3, 3), (4, 4), (100, 4)])
+def test_dry_run_heeds_the_limit(rotated: Run, issue: Any, limit: int, expected: int) -> None:
+    records = issue(4)
+    assert rotated("reissue", "--dry-run", "--limit", str(limit), "--json").lines == [{"pending": expected}]
+    chosen = [record.pith_number for record in records]
+    assert rotated("reissue", "--dry-run", "--limit", str(limit), "--json", *chosen).lines == [{"pending": expected}]
+
+
+def test_dry_run_needs_no_key_that_can_be_opened(rotated: Run, issue: Any) -> None:
+    issue(2)
+    assert rotated("reissue", "--dry-run", "--key", "env:NOWHERE") == (0, "2 need a new receipt\n", "")
+
+
 def test_dry_run_of_a_file_writes_none(rotated: Run, store: Store, tmp_path: Path, issue: Any) -> None:
     (tmp_path / "a.jsonl").write_bytes(issue()[0].to_json())
-    rotated("reissue", "--dry-run", "--in", tmp_path / "a.jsonl", "--out", tmp_path / "b.jsonl")
+    assert rotated("reissue", "--dry-run", "--in", tmp_path / "a.jsonl", "--out", tmp_path / "b.jsonl").code == 2
     assert not (tmp_path / "b.jsonl").exists()
 
 
 def test_limit(rotated: Run, store: Store, issue: Any) -> None:
     issue(5)
     assert [rotated("reissue", "--limit", "2", "--json").lines[0]["reissued"] for _ in range(4)] == [2, 2, 1, 0]
+
+
+def test_limit_of_named_records(rotated: Run, store: Store, issue: Any) -> None:
+    records = issue(3)
+    chosen = [record.pith_number for record in records]
+    assert rotated("reissue", "--limit", "2", *chosen).out == "reissued 2, refused 0\n"
+    assert sorted(signers(store, records)) == [1, 2, 2]
+
+
+def test_limit_of_named_records_is_not_used_up_by_refused_ones(rotated: Run, altered: list[PithRecord]) -> None:
+    chosen = [record.pith_number for record in (altered[1], altered[0], altered[2])]
+    result = rotated("reissue", "--limit", "1", "--json", *chosen)
+    assert result.lines[-1]["reissued"] == 1
+
+
+def test_limit_is_not_used_up_by_refused_records(rotated: Run, altered: list[PithRecord], sql: Any) -> None:
+    sql("UPDATE records SET canonical = CAST('{' AS BLOB) WHERE id = 1")
+    assert rotated("reissue", "--limit", "1")[:2] == (1, "reissued 1, refused 2\n")
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "many"])
@@ -184,9 +228,32 @@ def test_old_key(rotated: Run, put_ring: Any, store: Store, issue: Any) -> None:
 def test_old_key_that_nobody_knows_is_told(rotated: Run, issue: Any) -> None:
     """A slip in an id must not look like a finished rotation."""
     issue()
-    result = rotated("reissue", "--old-key", "TEST-v1-2026-10")
-    assert result.code != 0
-    assert "TEST-v1-2026-10" in result.err
+    for arguments in ((), ("--dry-run",)):
+        result = rotated("reissue", "--old-key", "TEST-v1-2026-10", *arguments)
+        assert (result.code, result.out) == (1, "")
+        assert "TEST-v1-2026-10" in result.err
+
+
+def test_old_key_that_the_ring_does_not_know_is_named_by_its_fingerprint(
+    rotated: Run, store: Store, put_ring: Any, issue: Any, papers: Run
+) -> None:
+    put_ring(NEW_RING.with_key(OLD_KEY))
+    records = issue(2) + issue(2, OTHERS)
+    described = papers(*(make_metadata(arxiv_id=record.source.id) for record in records))
+    assert rotated("reissue", "--old-key", OTHERS_KEY.fingerprint, "--dry-run").out == "2 need a new receipt\n"
+    result = rotated("reissue", "--old-key", OTHERS_KEY.fingerprint, "--metadata", described)
+    assert result == (0, "reissued 2, refused 0\n", "")
+    assert signers(store, records) == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("named", [("ALIAS",), ("--from", "-")], ids=["alias", "file"])
+def test_old_key_goes_without_named_records(rotated: Run, store: Store, issue: Any, named: tuple[str, ...]) -> None:
+    records = issue(2)
+    number = records[0].pith_number
+    arguments = [number if part == "ALIAS" else part for part in named]
+    result = rotated("reissue", "--old-key", OLD.key_id, *arguments, stdin=number.encode())
+    assert (result.code, result.out) == (2, "")
+    assert signers(store, records) == [1, 1]
 
 
 ALIASES: dict[str, Callable[[PithRecord], str]] = {
@@ -262,7 +329,7 @@ def altered(issue: Any, sql: Any) -> list[PithRecord]:
 def test_refused_are_told_and_the_others_are_reissued(rotated: Run, altered: list[PithRecord], sql: Any) -> None:
     result = rotated("reissue")
     assert (result.code, result.out) == (1, "reissued 2, refused 1\n")
-    assert f"refused pith:{altered[1].number.suffix}: the stored canonical bytes" in result.err
+    assert f"refused {altered[1].pith_number}: the stored canonical bytes" in result.err
     assert sql("SELECT record_id, count(*) FROM receipts GROUP BY 1") == [(1, 2), (2, 1), (3, 2)]
 
 
@@ -270,9 +337,26 @@ def test_refused_go_to_a_file_with_reasons(rotated: Run, altered: list[PithRecor
     result = rotated("reissue", "--refused", tmp_path / "refused.jsonl", "--json")
     assert (result.code, result.lines[-1]) == (1, {"reissued": 2, "refused": 1})
     [refusal] = map(json.loads, (tmp_path / "refused.jsonl").read_text().splitlines())
-    assert refusal["pith_number"] == f"pith:{altered[1].number.suffix}"
+    assert refusal["pith_number"] == altered[1].pith_number
     assert refusal["code"] == "altered_record"
     assert "don't give the stored digest" in refusal["reason"]
+
+
+def test_refused_are_a_json_line_each(rotated: Run, altered: list[PithRecord]) -> None:
+    result = rotated("reissue", "--json")
+    refusal, summary = result.lines
+    assert (result.code, result.err) == (1, "")
+    assert summary == {"reissued": 2, "refused": 1}
+    assert refusal.keys() == {"input", "error"}
+    assert (refusal["input"], refusal["error"]["code"]) == (altered[1].pith_number, "altered_record")
+    assert "don't give the stored digest" in refusal["error"]["message"]
+
+
+def test_refused_record_whose_year_nobody_can_tell_has_the_rest_of_its_number(
+    rotated: Run, altered: list[PithRecord], sql: Any
+) -> None:
+    sql("UPDATE records SET canonical = CAST('{' AS BLOB) WHERE id = 2")
+    assert rotated("reissue", "--json").lines[0]["input"] == f"pith:{altered[1].number.suffix}"
 
 
 def test_file_of_the_refused_is_empty_where_none_is(rotated: Run, issue: Any, tmp_path: Path) -> None:
@@ -303,6 +387,39 @@ def test_file_of_the_refused_that_cannot_be_written_is_5(
     rotated: Run, altered: list[PithRecord], tmp_path: Path
 ) -> None:
     assert rotated("reissue", "--refused", tmp_path / "nowhere" / "refused.jsonl").code == 5
+
+
+def test_run_that_ends_early_still_tells_what_it_did(
+    rotated: Run, altered: list[PithRecord], issue: Any, tmp_path: Path, sql: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reissue_module, "BATCH", 2)
+    sql("CREATE TRIGGER full BEFORE UPDATE ON current WHEN OLD.record_id = 3 BEGIN SELECT RAISE(ABORT, 'no'); END")
+    result = rotated("reissue", "--refused", tmp_path / "refused.jsonl", "--json")
+    assert result.code == 5
+    assert [line for line in result.lines if "reissued" in line] == [{"reissued": 1, "refused": 1}]
+    assert result.lines[-1]["error"]["code"] == "store_failed"
+    [refusal] = map(json.loads, (tmp_path / "refused.jsonl").read_text().splitlines())
+    assert refusal["pith_number"] == altered[1].pith_number
+
+
+def test_batch_that_could_not_be_committed_is_not_counted(
+    rotated: Run, store: Store, issue: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = issue(6)
+    monkeypatch.setattr(reissue_module, "BATCH", 2)
+    real, batches = reissue_module.writing, iter([1, 2])
+
+    @contextmanager
+    def failing(engine: Any) -> Iterator[Any]:
+        with real(engine) as connection:
+            yield connection
+            if next(batches, None) is None:
+                raise StoreFailed("the disk is full")
+
+    monkeypatch.setattr(reissue_module, "writing", failing)
+    result = rotated("reissue")
+    assert signers(store, records) == [2, 2, 2, 2, 1, 1]
+    assert (result.code, result.out) == (5, "reissued 4, refused 0\n")
 
 
 # --- after a compromise -----------------------------------------------------------------------------------------
@@ -362,6 +479,22 @@ def test_metadata_from_standard_input(rotated: Run, put_ring: Any, issue: Any) -
     assert (result.code, result.out) == (0, "reissued 1, refused 0\n")
 
 
+def test_forgery_reissued_before_the_compromise_was_known_is_not_signed_again(
+    rotated: Run, put_ring: Any, store: Store, issue: Any, papers: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = issue(1) + issue(2, at=AFTER)
+    assert rotated("reissue").out == "reissued 3, refused 0\n"
+    ring = revoked("compromised").with_key(RingKey.of(NEW.key_id, NEW.public_key, "retired", "receipts"))
+    put_ring(ring.with_key(RingKey.of(OTHERS.key_id, OTHERS.public_key, "active", "receipts")))
+    monkeypatch.setenv("THE_SEED", base64.b64encode(hashlib.sha256(b"pith-build TEST key 3").digest()).decode())
+    result = rotated("reissue")
+    assert (result.code, result.out) == (1, "reissued 1, refused 2\n")
+    assert signers(store, records) == [3, 2, 2]
+    described = papers(make_metadata(arxiv_id=records[1].source.id))
+    assert rotated("reissue", "--metadata", described).out == "reissued 1, refused 1\n"
+    assert signers(store, records) == [3, 3, 2]
+
+
 def test_unknown_key_vouches_for_nothing(rotated: Run, put_ring: Any, issue: Any) -> None:
     put_ring(NEW_RING)
     issue(2)
@@ -419,6 +552,47 @@ def test_key_that_is_missing_or_unfit_is_4_however_many_need_it(
     assert signers(store, records) == [1] * count
 
 
+@pytest.mark.parametrize("alias", [False, True], ids=["all", "named"])
+def test_key_is_opened_before_the_store_is_held(
+    rotated: Run, home: Path, issue: Any, monkeypatch: pytest.MonkeyPatch, alias: bool
+) -> None:
+    """A passphrase may be asked for then, and nobody else should wait for the answer."""
+    [record] = issue()
+    held = []
+
+    def opening(uri: str, _: object) -> Any:
+        with closing(sqlite3.connect(home / "pith.db", isolation_level=None, timeout=0)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            held.append(uri)
+        return NEW
+
+    monkeypatch.setattr("pith_builder.cli.signer.open_active_signer", opening)
+    assert rotated("reissue", *([record.pith_number] if alias else [])).out == "reissued 1, refused 0\n"
+    assert held == ["env:THE_SEED"]
+
+
+def test_signer_that_fails_now_and_then_is_4_and_the_others_are_reissued(
+    rotated: Run, issue: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        key_id, public_key = NEW.key_id, NEW.public_key
+        asked = 0
+
+        def sign(self, message: bytes) -> bytes:
+            self.asked += 1
+            if self.asked == 2:
+                raise KeyLocked("the agent is gone")
+            return NEW.sign(message)
+
+    signer = Failing()
+    monkeypatch.setattr("pith_builder.cli.signer.open_active_signer", lambda *_: signer)
+    issue(4)
+    result = rotated("reissue")
+    assert (result.code, result.out) == (4, "reissued 3, refused 1\n")
+    assert "the agent is gone" in result.err
+    assert rotated("reissue") == (0, "reissued 1, refused 0\n", "")
+
+
 def test_locked_key_is_4(with_key: Run, home: Path, monkeypatch: pytest.MonkeyPatch, papers: Run) -> None:
     many = [make_metadata(arxiv_id=f"2601.{n:05}") for n in range(1, 6)]
     assert with_key("issue", "--metadata", papers(*many)).code == 0
@@ -450,7 +624,7 @@ def test_locked_store_is_5_and_loses_nothing(
     with closing(sqlite3.connect(home / "pith.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         result = rotated("reissue")
-    assert (result.code, result.out) == (5, "")
+    assert (result.code, result.out) == (5, "reissued 0, refused 0\n")
     assert "another process holds it" in result.err
     assert signers(store, records) == [1, 1, 1]
     assert rotated("reissue").out == "reissued 3, refused 0\n"
@@ -501,8 +675,8 @@ def test_file_after_a_compromise_needs_metadata(from_file: Run, put_ring: Any, p
     put_ring(revoked("compromised"))
     lines = [Issuer(OLD, clock=FrozenClock()).issue(make_metadata()).to_json()]
     assert from_file(lines).code == 1
-    (tmp_path / "b.jsonl").unlink()
-    (tmp_path / "b.history.jsonl").unlink()
+    for name in ("b.jsonl", "b.history.jsonl", "b.refused.jsonl"):
+        (tmp_path / name).unlink()
     assert from_file(lines, "--metadata", papers(make_metadata())) == (0, "reissued 1, refused 0\n", "")
 
 
@@ -513,22 +687,67 @@ def test_in_and_out_go_together(rotated: Run, arguments: tuple[str, str]) -> Non
     assert "--in and --out go together" in result.err
 
 
-def test_choice_of_stored_records_does_not_go_with_a_file(from_file: Run) -> None:
+@pytest.mark.parametrize(
+    "choice",
+    [
+        ["2601.00009"],
+        ["--from", "-"],
+        ["--limit", "1"],
+        ["--old-key", OLD.key_id],
+        ["--dry-run"],
+        ["--trust-last-check"],
+    ],
+    ids=lambda choice: choice[0],
+)
+def test_choice_of_stored_records_does_not_go_with_a_file(from_file: Run, tmp_path: Path, choice: list[str]) -> None:
     """What can't be heeded is refused and not passed over."""
     line = Issuer(OLD, clock=FrozenClock()).issue(make_metadata()).to_json()
-    assert from_file([line], "2601.00009").code == 2
+    result = from_file([line], *choice)
+    assert (result.code, result.out) == (2, "")
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b")] == []
 
 
-def test_existing_output_is_5_and_stays(from_file: Run, tmp_path: Path) -> None:
-    (tmp_path / "b.jsonl").write_bytes(b"mine")
+@pytest.mark.parametrize("name", ["b.jsonl", "b.history.jsonl", "b.refused.jsonl"])
+def test_existing_output_is_5_and_stays(from_file: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"mine")
     result = from_file([])
-    assert (result.code, result.out) == (5, "")
-    assert (tmp_path / "b.jsonl").read_bytes() == b"mine"
+    assert (result.code, result.out) == (5, "reissued 0, refused 0\n")
+    assert name in result.err
+    assert (tmp_path / name).read_bytes() == b"mine"
+
+
+def test_refused_lines_of_a_file_are_a_json_line_each(from_file: Run) -> None:
+    sound = Issuer(OLD, clock=FrozenClock()).issue(make_metadata()).to_json()
+    result = from_file([b"{", sound], "--json")
+    refusal, summary = result.lines
+    assert (result.code, result.err, summary) == (1, "", {"reissued": 1, "refused": 1})
+    assert (refusal["input"], refusal["error"]["code"]) == ("line 1", "invalid_json")
+
+
+def test_overlong_line_is_3_and_no_output(from_file: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for changed in ("pith_builder.sources.pieces", "pith_builder.store.reissue_files"):
+        monkeypatch.setattr(f"{changed}.MAX_DOCUMENT", 20_000)
+    sound = Issuer(OLD, clock=FrozenClock()).issue(make_metadata()).to_json()
+    result = from_file([sound, b'"' + b"x" * 30_000 + b'"'])
+    assert result.code == 3
+    assert f"{tmp_path / 'a.jsonl'}:2: is longer than" in result.err
+    assert not (tmp_path / "b.jsonl").exists()
+
+
+def test_damaged_checkpoint_is_5_and_nothing_is_begun_anew(from_file: Run, tmp_path: Path) -> None:
+    (tmp_path / ".b.jsonl.checkpoint").write_bytes(b"{")
+    result = from_file([Issuer(OLD, clock=FrozenClock()).issue(make_metadata()).to_json()])
+    assert result.code == 5
+    assert "can't be read" in result.err
+    assert (tmp_path / ".b.jsonl.checkpoint").read_bytes() == b"{"
+    assert not (tmp_path / "b.jsonl").exists()
 
 
 def test_input_that_is_not_there_is_5(rotated: Run, tmp_path: Path) -> None:
     result = rotated("reissue", "--in", tmp_path / "nowhere", "--out", tmp_path / "b.jsonl")
-    assert (result.code, result.out) == (5, "")
+    assert (result.code, result.out) == (5, "reissued 0, refused 0\n")
+    assert "can't read the file" in result.err
+    assert not (tmp_path / "b.jsonl").exists()
 
 
 def test_unfit_key_for_a_file_is_4_and_no_output(from_file: Run, tmp_path: Path) -> None:
@@ -544,6 +763,21 @@ def test_unfit_key_for_a_file_is_4_and_no_output(from_file: Run, tmp_path: Path)
 def test_progress_goes_to_no_file(rotated: Run, issue: Any) -> None:
     issue(3)
     assert rotated("reissue").err == ""
+
+
+def test_progress_on_a_terminal_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    steps = iter([Progress(1000, 90, 10), Progress(1000, 900, 100)])
+    list(shown(steps, FrozenClock(step=timedelta(seconds=10))))
+    first, last = terminal.getvalue().strip("\r\n").split("\r")
+    assert first.strip() == "100 of 1000, 10 a second, 10 refused, 90 s left"
+    assert last.strip() == "1000 of 1000, 50 a second, 100 refused, 0 s left"
+    assert terminal.getvalue().endswith("\n")
 
 
 def test_help_tells_what_is_promised(run: Run) -> None:

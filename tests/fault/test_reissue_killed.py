@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import random
+import re
 import resource
 import shutil
 import signal
@@ -80,8 +81,11 @@ def rows(path: Path, statement: str) -> list[Any]:
 
 def reissued(path: Path) -> int:
     """How many records have a new receipt, after checking that each has just the one that its columns name."""
-    [(receipts,)] = rows(path, "SELECT count(*) FROM receipts")
-    [(new,)] = rows(path, f"SELECT count(*) FROM records WHERE key_fingerprint = '{NEW_RING.keys[0].fingerprint}'")
+    new_key = NEW_RING.keys[0].fingerprint
+    [(receipts, new)] = rows(  # in one statement, which sees one state of a store at work
+        path,
+        f"SELECT (SELECT count(*) FROM receipts), (SELECT count(*) FROM current WHERE key_fingerprint = '{new_key}')",
+    )
     assert receipts == RECORDS + new
     assert rows(path, "SELECT record_id FROM receipts GROUP BY 1 HAVING count(*) > 2") == []
     return int(new)
@@ -115,9 +119,11 @@ def _run(path: Path, signer: Any = NEW, **options: Any) -> Iterator[Progress]:
     return Reissue(Store(f"sqlite:///{path}"), RING, signer, Profile(), clock, **options).run_all()
 
 
-def kill_at_random(process: subprocess.Popen[bytes], chance: random.Random, grown: Callable[[], bool]) -> bool:
-    """Kill at a random moment: of the start, or of what comes after the first progress. Whether it was running."""
-    if chance.random() < 0.6:
+def kill_at_random(
+    process: subprocess.Popen[bytes], chance: random.Random, grown: Callable[[], bool], share: float
+) -> bool:
+    """Kill at a random moment: of the start, or for a share of them after some progress. Whether it was running."""
+    if chance.random() < share:
         while process.poll() is None and not grown():
             pass
     time.sleep(chance.random() * 0.15)  # nothing is expected to be done by then
@@ -133,7 +139,8 @@ def test_kill_at_any_moment_leaves_old_and_new_receipts_and_the_next_run_goes_on
     seen, killed = [0], 0
     for _ in range(KILLS):
         before = seen[-1]
-        killed += kill_at_random(start("reissue"), chance, lambda: reissued(path) > before)  # noqa: B023  # used at once
+        process = start("reissue")
+        killed += kill_at_random(process, chance, lambda: reissued(path) > before, 0.6)  # noqa: B023  # used at once
         seen.append(reissued(path))
     assert killed > KILLS // 2  # the last ones may be done before the signal comes
     assert len(set(seen)) > 3
@@ -143,6 +150,19 @@ def test_kill_at_any_moment_leaves_old_and_new_receipts_and_the_next_run_goes_on
     assert result.out == f"reissued {RECORDS - seen[-1]}, refused 0\n"
     check_all_reissued(path, issued)
     assert rotated("reissue").out == "reissued 0, refused 0\n"
+
+
+def test_interrupt_is_130_and_keeps_the_work_so_far(rotated: Run, start: Run, path: Path) -> None:
+    process = start("reissue")
+    while process.poll() is None and not reissued(path):
+        pass
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    done = reissued(path)
+    assert (process.returncode, out.decode()) == (130, f"reissued {done}, refused 0\n")
+    assert b"Traceback" not in err
+    assert 0 < done < RECORDS
+    assert rotated("reissue").out == f"reissued {RECORDS - done}, refused 0\n"
 
 
 def test_processes_at_once_reissue_none_twice(start: Run, path: Path, issued: list[PithRecord]) -> None:
@@ -157,7 +177,7 @@ def test_record_may_be_issued_while_others_are_reissued(start: Run, path: Path, 
     process = start("reissue")
     result = run("issue", "--metadata", papers(make_metadata(arxiv_id="2602.00001")))
     assert (result.code, process.wait(timeout=120)) == (0, 0)
-    assert rows(path, "SELECT count(DISTINCT key_fingerprint), count(*) FROM records") == [(1, RECORDS + 1)]
+    assert rows(path, "SELECT count(DISTINCT key_fingerprint), count(*) FROM current") == [(1, RECORDS + 1)]
 
 
 # --- the signer -------------------------------------------------------------------------------------------------
@@ -206,11 +226,13 @@ def test_disk_that_is_full_is_5_and_the_next_run_goes_on(
     rotated: Run, run_process: Run, path: Path, issued: list[PithRecord], size: int
 ) -> None:
     result = run_process("reissue", preexec_fn=no_larger_than(size))
-    assert (result.code, result.out) == (5, "")
+    assert result.code == 5
     assert "make room on the disk" in result.err
     assert "Traceback" not in result.err
     done = reissued(path)
     assert done < RECORDS
+    assert result.out in ("", f"reissued {done}, refused 0\n")  # nothing, where the store could not even be opened
+    assert bool(result.out) or not done
     assert rotated("reissue").out == f"reissued {RECORDS - done}, refused 0\n"
     check_all_reissued(path, issued)
 
@@ -295,6 +317,7 @@ def test_kill_at_any_moment_of_reissuing_a_file_is_continued(
             process,
             chance,
             lambda: target.exists() or (kept.exists() and kept.read_bytes() != before),  # noqa: B023  # used at once
+            0.3,
         )
         if target.exists():
             break
@@ -313,7 +336,8 @@ def test_disk_that_is_full_for_a_file_is_5_and_the_next_run_goes_on(
 ) -> None:
     target = source.with_name("b.jsonl")
     result = run_process("reissue", "--in", source, "--out", target, preexec_fn=no_larger_than(size))
-    assert (result.code, result.out) == (5, "")
+    assert result.code == 5
+    assert re.fullmatch(r"reissued \d+, refused 0\n", result.out)
     assert "Traceback" not in result.err
     assert not target.exists()
     assert rotated("reissue", "--in", source, "--out", target).out == f"reissued {RECORDS}, refused 0\n"

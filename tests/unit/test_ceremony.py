@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pith_builder import KeyRing, SeedSigner, follow
+from pith_builder import KeyRing, follow
 from pith_builder.errors import FileFailed, InvalidSetting, KeyMissing
 from pith_builder.keyring import RingKey
 from pith_builder.public_keys import InvalidPublicKey, published, to_pem, to_ssh
@@ -22,7 +22,6 @@ from pith_builder.signers.ceremony import (
     authority,
     exported,
     read_statement,
-    write_statement,
 )
 from pith_builder.signing import Signer
 from pith_builder.statements import RotationBody
@@ -121,3 +120,192 @@ def test_private_half_is_on_the_disk_before_the_ring_names_it(
         generate()
     assert ring_file.key_path(tmp_path, "local-v1-2026-01").is_file()
     assert not ring_path.exists()
+
+
+@pytest.mark.parametrize("issuer", ["", "../up", "a/b", "a b", "-x", "é", "a" * 64, "a\n"])
+def test_issuer_that_cannot_be_a_name_makes_nothing(generate: Generate, ring_path: Path, issuer: str) -> None:
+    with pytest.raises(InvalidSetting):
+        generate(issuer)
+    assert not ring_path.parent.exists()
+
+
+def test_recovery_key_is_active_beside_the_signing_key(generate: Generate, ring_path: Path) -> None:
+    generate()
+    key = generate(recovery=True)
+    assert (key.key_id, key.state, key.use) == ("local-recovery-v1-2026-01", "active", "recovery")
+    active = ring_file.load(ring_path).active()
+    assert active is not None
+    assert active.key_id == "local-v1-2026-01"
+
+
+def test_recovery_key_made_first_does_not_keep_the_signing_key_from_being_active(generate: Generate) -> None:
+    generate(recovery=True)
+    assert generate().state == "active"
+
+
+def test_recovery_keys_are_counted_by_themselves(generate: Generate) -> None:
+    ids = [generate(recovery=recovery).key_id for recovery in (False, True, True, False)]
+    assert ids == [f"local{name}-2026-01" for name in ("-v1", "-recovery-v1", "-recovery-v2", "-v2")]
+
+
+# --- moves ------------------------------------------------------------------------------------------------------
+
+
+def test_rotation_takes_effect_with_the_next_full_second(ceremony: Callable[[], Ceremony], generate: Generate) -> None:
+    """Receipts of this second stay the old key's, and no receipt of the new key is before its time."""
+    generate()
+    body = ceremony().prepare_rotation(generate(), "scheduled").body
+    assert isinstance(body, RotationBody)
+    assert body.effective_at == "2026-01-02T03:04:06Z"
+
+
+def test_ring_is_moved_before_the_rotation_takes_effect_so_that_nobody_signs_with_the_old_key(
+    ceremony: Callable[[], Ceremony], generate: Generate, opened: Callable[[RingKey], Signer], ring_path: Path
+) -> None:
+    old, new = generate(), generate()
+    rites = ceremony()
+    statement = rites.prepare_rotation(new, "scheduled").signed_by(opened(old)).signed_by(opened(new))
+    waited: list[tuple[datetime, KeyRing]] = []
+    ring = rites.carry_out(statement, lambda time: waited.append((time, ring_file.load(ring_path))))
+    [(until, before)] = waited
+    assert until == START.replace(microsecond=0) + timedelta(seconds=1)
+    assert [key.state for key in before.keys] == [key.state for key in ring.keys] == ["retired", "active"]
+    assert ring_file.load(ring_path) == rites.seen == ring
+
+
+def test_statement_that_breaks_a_rule_is_refused_without_waiting(
+    ceremony: Callable[[], Ceremony], generate: Generate, ring_path: Path
+) -> None:
+    generate()
+    new = generate()
+    before = ring_path.read_bytes()
+
+    def wait(_: datetime) -> None:
+        raise AssertionError("nothing to wait for")
+
+    with pytest.raises(IllegalMove, match="no valid signature"):
+        ceremony().carry_out(ceremony().prepare_rotation(new, "scheduled"), wait)
+    assert ring_path.read_bytes() == before
+
+
+def test_of_two_that_saw_the_same_ring_one_wins_and_the_other_is_told(
+    ceremony: Callable[[], Ceremony], generate: Generate, opened: Callable[[RingKey], Signer], ring_path: Path
+) -> None:
+    old, new = generate(), generate()
+    first, second = ceremony(), ceremony()
+    statements = [
+        rites.prepare_rotation(new, reason).signed_by(opened(old)).signed_by(opened(new))
+        for rites, reason in ((first, "scheduled"), (second, "too"))
+    ]
+    won = first.carry_out(statements[0])
+    with pytest.raises(IllegalMove, match="another process changed the key ring"):
+        second.carry_out(statements[1])
+    assert ring_file.load(ring_path) == won
+
+
+def test_active_key_is_not_superseded_without_a_successor(ceremony: Callable[[], Ceremony], generate: Generate) -> None:
+    key = generate()
+    with pytest.raises(IllegalMove) as caught:
+        ceremony().prepare_revocation(key.key_id, START, "superseded")
+    assert "pith-build keys rotate" in caught.value.hint
+
+
+def test_owners_ring_can_be_followed_from_before(
+    ceremony: Callable[[], Ceremony], generate: Generate, opened: Callable[[RingKey], Signer], ring_path: Path
+) -> None:
+    old = generate()
+    pinned = ring_file.load(ring_path)
+    rites = ceremony()
+    new = rites.generate(issuer="local", passphrase=None, level="interactive")
+    rites.carry_out(rites.prepare_rotation(new, "scheduled").signed_by(opened(old)).signed_by(opened(new)))
+    active = follow(pinned, ring_file.load(ring_path)).active()
+    assert active is not None
+    assert active.fingerprint == new.fingerprint
+
+
+# --- who signs --------------------------------------------------------------------------------------------------
+
+
+def asked(ring: KeyRing, *, emergency: bool) -> str:
+    """The id of the key that is asked for the old side's signature."""
+    seen: list[str] = []
+
+    def open_key(key: RingKey) -> Signer:
+        seen.append(key.key_id)
+        return make_signer()
+
+    authority(ring, emergency=emergency, open_key=open_key)
+    return seen[0]
+
+
+def test_active_key_signs_for_its_own_rotation() -> None:
+    assert asked(make_keyring(recovery=make_signer(90)), emergency=False) == "TEST-v1-2026-01"
+
+
+def test_recovery_key_signs_in_an_emergency() -> None:
+    assert asked(make_keyring(recovery=make_signer(90)), emergency=True) == "TEST-v90-2026-01"
+
+
+def test_emergency_without_a_recovery_key_says_what_is_left_to_do() -> None:
+    with pytest.raises(KeyMissing) as caught:
+        asked(make_keyring(), emergency=True)
+    assert "pin" in caught.value.hint
+
+
+def test_ring_without_an_active_key_has_no_one_to_sign() -> None:
+    with pytest.raises(KeyMissing) as caught:
+        asked(KeyRing.empty(), emergency=False)
+    assert "pith-build keys generate" in caught.value.hint
+
+
+# --- public keys ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("use", ["verify", "receipts", "recovery"])
+@pytest.mark.parametrize("form", ["json", "pem", "ssh"])
+def test_exported_key_is_taken_in(ceremony: Callable[[], Ceremony], ring_path: Path, form: str, use: Any) -> None:
+    key = RingKey.of("theirs", make_signer(5).public_key, "active", "receipts")
+    taken = ceremony().take_in(exported(key, form), use=use, key_id="theirs" if form == "pem" else None)
+    assert (taken.key_id, taken.public_key, taken.use) == ("theirs", key.public_key, use)
+    assert taken.state == ("next" if use == "receipts" else "active")
+    assert ring_file.load(ring_path).keys == [taken]
+
+
+def test_forms_are_those_that_others_read() -> None:
+    key = RingKey.of("k", make_signer().public_key, "active", "receipts")
+    assert exported(key, "pem") + b"\n" == to_pem(key.public_key).encode()
+    assert exported(key, "ssh") == to_ssh(key.public_key, "k").encode()
+    assert msgspec.json.decode(exported(key, "json")) == published(key)
+
+
+def test_key_without_an_id_needs_one(ceremony: Callable[[], Ceremony]) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        ceremony().take_in(to_pem(make_signer().public_key).encode(), use="verify", key_id=None)
+    assert "--id" in caught.value.hint
+
+
+def test_id_that_is_given_goes_before_that_of_the_file(ceremony: Callable[[], Ceremony]) -> None:
+    line = to_ssh(make_signer().public_key, "me@here").encode()
+    assert ceremony().take_in(line, use="verify", key_id="mine").key_id == "mine"
+
+
+@pytest.mark.parametrize(("n", "key_id"), [(1, "another"), (2, "TEST-v1-2026-01"), (1, "TEST-v1-2026-01")])
+def test_key_that_is_known_already_is_not_taken_in(
+    ceremony: Callable[[], Ceremony], ring_path: Path, n: int, key_id: str
+) -> None:
+    ring_file.change(ring_path, lambda _: make_keyring())
+    with pytest.raises(IllegalMove, match="in the ring already"):
+        ceremony().take_in(to_pem(make_signer(n).public_key).encode(), use="verify", key_id=key_id)
+    assert ring_file.load(ring_path) == make_keyring()
+
+
+def test_what_is_no_key_is_not_taken_in(ceremony: Callable[[], Ceremony], ring_path: Path) -> None:
+    with pytest.raises(InvalidPublicKey):
+        ceremony().take_in(b"hello", use="verify", key_id="k")
+    assert not ring_path.exists()
+
+
+@pytest.mark.parametrize("data", [b"{}", b"[]", b'{"body":{},"signatures":[]}'])
+def test_what_is_no_statement_is_not_read(data: bytes) -> None:
+    with pytest.raises(InvalidStatement):
+        read_statement(data)

@@ -54,6 +54,8 @@ def anew(record: PithRecord, **changes: Any) -> PithRecord:
         (ring_with("active", "verify"), False),
         (ring_with("retired", "verify"), False),
         (ring_with("revoked", "verify"), False),
+        (ring_with("active", "recovery"), True),
+        (ring_with("next", "recovery"), True),
     ],
     ids=[
         "active",
@@ -67,6 +69,8 @@ def anew(record: PithRecord, **changes: Any) -> PithRecord:
         "others' key",
         "others' retired key",
         "others' revoked key",
+        "recovery key",
+        "recovery key in reserve",
     ],
 )
 def test_receipt_needs_reissue_by_the_state_of_its_key(ring: KeyRing, expected: bool) -> None:

@@ -14,12 +14,12 @@ import msgspec
 import pytest
 
 from pith_builder import KeyRing, PithRecord, Profile, canonical_record, reissue, verify
-from pith_builder.errors import FileFailed, KeyLocked
+from pith_builder.errors import FileFailed, InvalidJson, KeyLocked
 from pith_builder.keyring import Revocation, RingKey
 from pith_builder.sources import pieces as pieces_module
 from pith_builder.store import reissue_files as module
 from pith_builder.store.reissue import Progress, Refusal
-from pith_builder.store.reissue_files import CheckpointDiffers, reissue_file
+from pith_builder.store.reissue_files import CheckpointDiffers, FileReissue
 from pith_builder.testing import START, FrozenClock, make_metadata, make_record, make_signer
 
 OLD, NEW, OTHERS = make_signer(1), make_signer(2), make_signer(3)
@@ -79,7 +79,7 @@ def steps(tmp_path: Path, target: Path) -> Callable[..., Iterator[Progress]]:
         options = {"ring": RING, "signer": NEW, "profile": Profile(), "clock": FrozenClock(LATER), "recompute": None}
         report = (lambda _: None) if refused is None else refused.append
         given = {"source": tmp_path / "a.jsonl", "target": target} | options | changes
-        return reissue_file(**given, refused=report)
+        return FileReissue(**given, refused=report).run()
 
     return call
 
@@ -174,8 +174,21 @@ def test_byte_order_mark_is_no_part_of_the_first_record(run: Any) -> None:
     assert run(b"\xef\xbb\xbf" + line(1) + b"\n" + line(2)).out == [expected(line(1)), expected(line(2))]
 
 
-def test_one_record_over_many_lines_is_reissued(run: Any) -> None:
-    assert run(json.dumps(json.loads(line()), indent=2).encode()).out == [expected(line())]
+def test_one_record_over_many_lines_is_so_many_lines_that_are_no_records(run: Any) -> None:
+    data = json.dumps(json.loads(line()), indent=2).encode()
+    done = run(data + b"\n" + line())
+    assert (done.out, done.reissued) == ([*data.splitlines(), expected(line())], 1)
+    assert len(done.refused) == len(data.splitlines())
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_damaged_line_spoils_itself_alone_wherever_it_stands(run: Any, at: int) -> None:
+    """Also where it seems to begin a document that the next lines go on with."""
+    lines = [line(1), line(2)]
+    lines.insert(at, b'{"record_type":')
+    done = run(b"\n".join(lines))
+    assert done.out == [expected(data) if data in (line(1), line(2)) else data for data in lines]
+    assert [refusal.pith_number for refusal in done.refused] == [f"line {at + 1}"]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\r\n \n"])
@@ -263,14 +276,44 @@ def test_refused_line_is_copied_wherever_it_stands(run: Any, source: Any, target
     for lines in ([bad], [bad, line(1)], [line(1), bad]):
         done = run(b"\n".join(lines))
         assert (done.out, len(done.refused)) == ([data if data == bad else expected(data) for data in lines], 1)
-        target.unlink()
-        target.with_name("b.history.jsonl").unlink()
+        for name in ("b.jsonl", "b.history.jsonl", "b.refused.jsonl"):
+            target.with_name(name).unlink()
 
 
-def test_line_that_is_too_long_is_copied_whole(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces_module, "MAX_DOCUMENT", 20_000)
-    bad = b'{"a":"' + b"x" * 50_000 + b'"}'
-    assert run(b"\n".join([line(1), bad, line(2)])).out == [expected(line(1)), bad, expected(line(2))]
+@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("filling", [b"x", b" "], ids=["text", "spaces"])
+def test_line_that_is_too_long_ends_the_run_and_is_never_cut(
+    source: Any, steps: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int, filling: bytes
+) -> None:
+    for changed in (pieces_module, module):
+        monkeypatch.setattr(changed, "MAX_DOCUMENT", 20_000)
+    lines = [line(1), line(2)]
+    lines.insert(at, b'{"a":"' + filling * 50_000 + b'"}')
+    source(b"\n".join(lines))
+    with pytest.raises(InvalidJson, match="longer than") as caught:
+        list(steps())
+    assert (caught.value.line, caught.value.file) == (at + 1, str(tmp_path / "a.jsonl"))
+    assert not {"b.jsonl", "b.history.jsonl", "b.refused.jsonl"} & names(tmp_path)
+
+
+def test_line_of_the_greatest_length_is_copied(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for changed in (pieces_module, module):
+        monkeypatch.setattr(changed, "MAX_DOCUMENT", 20_000)
+    bad = b'{"a":"' + b"x" * (20_000 - 8) + b'"}'
+    assert len(bad) == 20_000
+    assert run(b"\n".join([bad, line(2)])).out == [bad, expected(line(2))]
+
+
+def test_refused_are_listed_beside_the_output(run: Any, target: Path) -> None:
+    done = run(b"\n".join([line(1), b"{", line(3), BAD["unknown key"]]))
+    listed = target.with_name("b.refused.jsonl").read_bytes().splitlines()
+    assert [msgspec.json.decode(row, type=Refusal) for row in listed] == done.refused
+    assert [refusal.pith_number for refusal in done.refused] == ["line 2", "line 4"]
+
+
+def test_empty_lines_count_as_lines(run: Any) -> None:
+    done = run(b"\n\n" + line(1) + b"\r\n\n{\n")
+    assert [refusal.pith_number for refusal in done.refused] == ["line 5"]
 
 
 def _compromised() -> KeyRing:
@@ -315,6 +358,26 @@ def test_existing_target_is_refused_and_stays(source: Any, steps: Any, tmp_path:
     assert path.read_bytes() == line()
 
 
+@pytest.mark.parametrize("name", ["b.jsonl", "b.history.jsonl", "b.refused.jsonl"])
+def test_none_of_the_outputs_may_be_there_at_the_start(source: Any, steps: Any, tmp_path: Path, name: str) -> None:
+    source(line())
+    (tmp_path / name).write_bytes(b"mine")
+    with pytest.raises(FileFailed, match="such a file already") as caught:
+        list(steps())
+    assert caught.value.file == str(tmp_path / name)
+    assert names(tmp_path) == {"a.jsonl", name}
+    assert (tmp_path / name).read_bytes() == b"mine"
+
+
+def test_until_the_end_nothing_has_its_name(every_two: None, source: Any, steps: Any, tmp_path: Path) -> None:
+    source(b"\n".join(MIXED))
+    partial = {f"b{kind}.jsonl.partial" for kind in ("", ".history", ".refused")}
+    seen = [names(tmp_path) for _ in steps()]
+    assert len(seen) > 3
+    assert all(at_the_step == {"a.jsonl", ".b.jsonl.checkpoint"} | partial for at_the_step in seen[:-1])
+    assert seen[-1] == {"a.jsonl", "b.jsonl", "b.history.jsonl", "b.refused.jsonl"}
+
+
 def test_input_that_is_not_there_is_a_failed_file_and_leaves_none(steps: Any, tmp_path: Path) -> None:
     with pytest.raises(FileFailed, match="can't read"):
         list(steps())
@@ -345,18 +408,8 @@ def uninterrupted(tmp_path: Path, every_two: None) -> dict[str, bytes]:
     folder.mkdir()
     (folder / "a.jsonl").write_bytes(b"\n".join(MIXED))
     clock = FrozenClock(LATER)
-    list(
-        reissue_file(
-            folder / "a.jsonl",
-            folder / "b.jsonl",
-            RING,
-            NEW,
-            Profile(),
-            clock,
-            recompute=None,
-            refused=lambda _: None,
-        )
-    )
+    where = (folder / "a.jsonl", folder / "b.jsonl")
+    list(FileReissue(*where, RING, NEW, Profile(), clock, recompute=None, refused=lambda _: None).run())
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -440,6 +493,48 @@ def test_bad_lines_right_behind_a_checkpoint_stay_lines_of_their_own(
     assert len(done.refused) == len([data for data in lines if data not in sound])
 
 
+@pytest.mark.parametrize("stop", [1, 2, 3, 4, 5])
+def test_refused_are_told_whole_and_once_wherever_the_run_stopped(
+    every_two: None, source: Any, steps: Any, stop: int
+) -> None:
+    source(b"\n\n".join(MIXED))
+    begun = steps()
+    for _ in range(stop):
+        next(begun)
+    begun.close()
+    refused: list[Refusal] = []
+    list(steps(refused))
+    assert [refusal.pith_number for refusal in refused] == ["line 3", "line 15"]
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_run_that_was_stopped_at_its_very_end_ends_as_any_other(
+    uninterrupted: dict[str, bytes], source: Any, steps: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """The outputs get their names one by one; the checkpoint, which goes last, says that all was done."""
+    source(b"\n".join(MIXED))
+    moves = iter(range(at))
+    rename, unlink = module.files.rename, os.unlink
+
+    def killing_unlink(path: Any, **options: Any) -> None:
+        if Path(path) == tmp_path / ".b.jsonl.checkpoint":
+            raise Killed
+        unlink(path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.files, "rename", _killing(rename, moves, "before"))
+        patch.setattr(os, "unlink", killing_unlink)
+        with pytest.raises(Killed):
+            list(steps())
+    assert ".b.jsonl.checkpoint" in names(tmp_path)
+    assert json.loads((tmp_path / ".b.jsonl.checkpoint").read_bytes())["finished"] is True
+    refused: list[Refusal] = []
+    *_, last = steps(refused)
+    assert _left(tmp_path) == uninterrupted
+    assert (last.reissued, last.refused) == (5, 2)
+    assert [refusal.pith_number for refusal in refused] == ["line 2", "line 8"]
+
+
 class Killed(BaseException):
     """The process ends here."""
 
@@ -515,15 +610,15 @@ def test_what_was_written_after_the_checkpoint_is_cut_off(
     begun = steps()
     next(begun)
     begun.close()
-    for name in ("b.jsonl.partial", "b.history.jsonl.partial"):
+    for name in ("b.jsonl.partial", "b.history.jsonl.partial", "b.refused.jsonl.partial"):
         with (tmp_path / name).open("ab") as file:
             file.write(torn)
     list(steps())
     assert _left(tmp_path) == uninterrupted
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"input_size":1}'])
-def test_checkpoint_that_cannot_be_read_is_as_none(
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"input_size":1}', b"\xff"])
+def test_checkpoint_that_cannot_be_read_is_told_and_all_stays(
     uninterrupted: dict[str, bytes], source: Any, steps: Any, tmp_path: Path, data: bytes
 ) -> None:
     source(b"\n".join(MIXED))
@@ -531,6 +626,12 @@ def test_checkpoint_that_cannot_be_read_is_as_none(
     next(begun)
     begun.close()
     (tmp_path / ".b.jsonl.checkpoint").write_bytes(data)
+    before = _left(tmp_path)
+    with pytest.raises(CheckpointDiffers, match="can't be read") as caught:
+        list(steps())
+    assert _left(tmp_path) == before
+    assert "begin anew without" in caught.value.hint
+    (tmp_path / ".b.jsonl.checkpoint").unlink()
     list(steps())
     assert _left(tmp_path) == uninterrupted
 

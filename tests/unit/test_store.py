@@ -387,10 +387,13 @@ def test_registrys_key_signs_nothing_here(issue: Issue) -> None:
 # --- descriptions that come again -------------------------------------------------------------------------------
 
 
-def test_same_description_later_moves_only_its_time(issue: Issue, store: Store) -> None:
+def test_same_description_later_moves_only_its_time(
+    issue: Issue, store: Store, rows: Callable[[str], list[Any]]
+) -> None:
     issue(source_time="2026-01-01T00:00:00Z")
     assert issue(source_time="2026-02-01T00:00:00Z").action == "stored"
-    assert store.get("2601.00001").provenance.source_time == "2026-02-01T00:00:00Z"
+    assert rows("SELECT said_at FROM records") == [("2026-02-01T00:00:00Z",)]
+    assert store.get("2601.00001").provenance.source_time == "2026-01-01T00:00:00Z"
 
 
 def test_older_description_does_not_take_the_place_of_a_newer(issue: Issue, store: Store) -> None:

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from pith_builder import Enrichment, Issuer, KeyRing, PithRecord, Profile, Provenance, canonical_record, verify
-from pith_builder.errors import KeyLocked, Refused, StoreFailed
+from pith_builder.errors import KeyLocked, NotFound, Refused, StoreFailed
 from pith_builder.keyring import Revocation, RingKey, State, Use
 from pith_builder.receipt import Receipt
 from pith_builder.signing import SeedSigner, encode_base64
@@ -120,13 +120,19 @@ def forge(store: Store, sql: Sql) -> Callable[..., None]:
 
     def call(record: PithRecord, **changes: str) -> None:
         receipt = msgspec.json.encode(msgspec.structs.replace(record.receipt, **changes))
-        sql("INSERT INTO receipts (record_id, receipt, recorded_at) VALUES (?, ?, '')", row_of(store, record), receipt)
+        append_receipt(sql, row_of(store, record), receipt)
 
     return call
 
 
+def append_receipt(sql: Sql, row: int, receipt: bytes) -> None:
+    """Give a row one receipt more, as its newest."""
+    sql("INSERT INTO receipts (record_id, receipt, recorded_at) VALUES (?, ?, '')", row, receipt)
+    sql("UPDATE current SET receipt_id = (SELECT max(id) FROM receipts) WHERE record_id = ?", row)
+
+
 def row_of(store: Store, record: PithRecord) -> int:
-    return store.id_of(record.pith_number)
+    return store.row_of(record.pith_number)
 
 
 def receipts_of(store: Store, record: PithRecord) -> list[Receipt]:
@@ -203,6 +209,51 @@ def test_old_key_is_named_by_id_or_fingerprint(store: Store, issue: Any, by: str
     assert not any(is_signed(store, record) for record in third)
 
 
+def test_key_that_the_ring_does_not_know_is_named_by_its_fingerprint(store: Store, issue: Any) -> None:
+    unknown, _ = issue(1, OTHERS), issue(1)
+    digest = bytes.fromhex(unknown[0].canonical_sha256)
+    ran = reissue(
+        store,
+        steps=lambda run: run.run_all(unknown[0].receipt.public_key_fingerprint),
+        recompute=lambda papers: dict.fromkeys(papers, digest),
+    )
+    assert ran.counts == (1, 0)
+    assert is_signed(store, unknown[0])
+
+
+@pytest.mark.parametrize("name", ["TEST-v1-2026-10", "", "0" * 32, OTHERS.key_id])
+def test_key_that_is_neither_in_the_ring_nor_in_the_store_is_not_found(store: Store, issue: Any, name: str) -> None:
+    issue()
+    run = Reissue(store, ROTATED_RING, NEW, Profile(), FrozenClock(ROTATED))
+    for call in (run.pending, lambda key: next(run.run_all(key))):
+        with pytest.raises(NotFound, match="no key"):
+            call(name)
+
+
+def test_key_of_the_ring_without_records_is_nothing_to_do(store: Store, issue: Any) -> None:
+    issue()
+    ring = ROTATED_RING.with_key(RingKey.of(OTHERS.key_id, OTHERS.public_key, "retired", "receipts"))
+    assert reissue(store, ring, lambda run: run.run_all(OTHERS.key_id)).counts == (0, 0)
+
+
+def test_pending_of_named_records_counts_as_a_run_over_them_does(store: Store, issue: Any) -> None:
+    old, new, others = issue(3), issue(2, NEW), issue(2, OTHERS)
+    ring = ROTATED_RING.with_key(RingKey.of(OTHERS.key_id, OTHERS.public_key, "active", "verify"))
+    run = Reissue(store, ring, NEW, Profile(), FrozenClock(ROTATED))
+    chosen = [row_of(store, record) for record in (old[0], new[0], others[0], others[1])]
+    assert (run.pending(), run.pending_named(chosen), run.pending_named([])) == (3, 3, 0)
+    assert reissue(store, ring, named(chosen)).counts == (3, 0)
+
+
+def test_altered_record_that_is_named_is_refused_and_the_others_are_reissued(
+    store: Store, issue: Any, sql: Sql
+) -> None:
+    records = issue(3)
+    sql("UPDATE records SET canonical = CAST('{' AS BLOB) WHERE id = 2")
+    ran = reissue(store, steps=named([row_of(store, record) for record in records]))
+    assert (ran.counts, ran.refused[0].code) == ((2, 1), "altered_record")
+
+
 def test_named_records_are_reissued_and_no_others(store: Store, issue: Any) -> None:
     first, second, third = issue(3)
     assert reissue(store, steps=named([row_of(store, third), row_of(store, first)])).counts == (2, 0)
@@ -237,6 +288,24 @@ def test_records_under_others_keys_are_reissued_only_when_named(
 def test_limit_is_the_most_that_is_reissued(store: Store, issue: Any) -> None:
     issue(5)
     assert [reissue(store, steps=lambda run: run.run_all(limit=2)).reissued for _ in range(4)] == [2, 2, 1, 0]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 500])
+@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+def test_refused_records_in_front_do_not_use_up_the_limit(
+    store: Store, issue: Any, forge: Any, monkeypatch: pytest.MonkeyPatch, batch: int, limit: int
+) -> None:
+    """Else a run of that limit would meet the same ones again and again, and never come to the others."""
+    monkeypatch.setattr(module, "BATCH", batch)
+    *bad, _, _, _ = issue(7)
+    for record in bad:
+        forge(record, signature_b64=WRONG)
+    done = []
+    for _ in range(3):
+        ran = reissue(store, steps=lambda run: run.run_all(limit=limit))
+        assert len({refusal.pith_number for refusal in ran.refused}) == len(ran.refused)
+        done.append(ran.reissued)
+    assert done == [min(limit, max(0, 3 - n * limit)) for n in range(3)]
 
 
 def test_limit_holds_over_batches_and_keys(store: Store, issue: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,7 +377,7 @@ def test_history_is_whole_and_in_order(store: Store, issue: Any) -> None:
 def test_columns_follow_the_newest_receipt(store: Store, issue: Any, sql: Sql) -> None:
     issue(3)
     reissue(store, profile=NEXT_BUILDER)
-    assert sql("SELECT DISTINCT key_fingerprint, receipt_builder FROM records") == [
+    assert sql("SELECT DISTINCT key_fingerprint, receipt_builder FROM current") == [
         (ROTATED_RING.keys[1].fingerprint, NEXT_BUILDER.builder_version)
     ]
     assert store.count_by_key() == {ROTATED_RING.keys[1].fingerprint: 3}
@@ -355,6 +424,8 @@ ALTERED = {
     "digest": f"canonical_sha256 = x'{'00' * 32}'",
     "digest cut": "canonical_sha256 = substr(canonical_sha256, 1, 31)",
 }
+#: Where the canonical bytes can't be read any more, so that nobody knows the year of the number.
+UNREADABLE = [ALTERED[name] for name in ("title hash", "order of keys", "no JSON", "no UTF-8", "nothing")]
 
 
 @pytest.mark.parametrize("change", ALTERED.values(), ids=ALTERED.keys())
@@ -376,7 +447,8 @@ def test_altered_record_is_never_signed_and_is_reported(
     ring = ring_of(reason="compromised") if state == "compromised" else ROTATED_RING
     signer = Counting()
     ran = reissue(store, ring, signer=signer, **options)
-    assert [(refusal.pith_number, refusal.code) for refusal in ran.refused] == [(f"pith:{suffix}", "altered_record")]
+    number = f"pith:{suffix}" if change in UNREADABLE else f"pith:2026:{suffix}"
+    assert [(refusal.pith_number, refusal.code) for refusal in ran.refused] == [(number, "altered_record")]
     assert (ran.reissued, signer.asked) == (1, 1)
     assert sql("SELECT count(*) FROM receipts WHERE record_id = 1") == [(1,)]
     assert is_signed(store, sound)
@@ -428,7 +500,7 @@ def test_record_with_a_bad_receipt_is_refused(store: Store, issue: Any, forge: A
     forge(bad, **changes)
     signer = Counting()
     ran = reissue(store, signer=signer)
-    assert ([refusal.pith_number for refusal in ran.refused], signer.asked) == ([f"pith:{bad.number.suffix}"], 1)
+    assert ([refusal.pith_number for refusal in ran.refused], signer.asked) == ([bad.pith_number], 1)
     assert len(receipts_of(store, bad)) == 2
     assert is_signed(store, sound)
 
@@ -436,7 +508,7 @@ def test_record_with_a_bad_receipt_is_refused(store: Store, issue: Any, forge: A
 @pytest.mark.parametrize("receipt", [b"", b"{}", b'{"kind":"pith_receipt"', b"\xff"])
 def test_receipt_that_cannot_be_read_is_refused(store: Store, issue: Any, sql: Sql, receipt: bytes) -> None:
     _, sound = issue(2)
-    sql("INSERT INTO receipts (record_id, receipt, recorded_at) VALUES (1, ?, '')", receipt)
+    append_receipt(sql, 1, receipt)
     assert reissue(store).counts == (1, 1)
     assert is_signed(store, sound)
 
@@ -534,6 +606,65 @@ def test_backdated_receipt_does_not_help_a_forgery_under_a_compromised_key(
     early = "2026-01-02T03:04:05.678901Z"
     forge(record, signed_at=early, last_reissued_at=early, first_computed_at=early)
     assert reissue(store, ring_of(reason="compromised")).counts == REFUSED
+
+
+THIRD = make_signer(4)
+
+
+def laundering_ring() -> KeyRing:
+    """The old key is known as compromised only after two more rotations."""
+    ring = ring_of(reason="compromised")
+    ring = ring.with_key(RingKey.of(NEW.key_id, NEW.public_key, "retired", "receipts", START - DAY))
+    return ring.with_key(RingKey.of(THIRD.key_id, THIRD.public_key, "active", "receipts", START - DAY))
+
+
+@pytest.mark.parametrize("is_trusted", [False, True], ids=["verifying", "trusting the last check"])
+def test_forgery_is_not_laundered_by_a_reissue_before_the_compromise_was_known(
+    store: Store, issue: Any, sql: Sql, is_trusted: bool
+) -> None:
+    """The newest receipt is good then, but it only repeats what the first one said."""
+    early, late = issue(at=BEFORE) + issue(at=AFTER)
+    assert reissue(store).counts == (2, 0)
+    sql("INSERT INTO checks VALUES (1, '2026-02-02T00:00:00.000000Z', 4, 2, 0)")
+    clock = FrozenClock(ROTATED + 30 * DAY)
+    ring = laundering_ring()
+    ran = reissue(store, ring, signer=THIRD, clock=clock, trust_last_check=is_trusted)
+    assert (ran.reissued, [(refusal.pith_number, refusal.code) for refusal in ran.refused]) == (
+        1,
+        [(late.pith_number, "no_evidence")],
+    )
+    assert "evidence of nothing" in ran.refused[0].reason
+    assert [len(receipts_of(store, record)) for record in (early, late)] == [3, 2]
+
+
+@pytest.mark.parametrize("at", [BEFORE, AFTER], ids=["before", "after"])
+def test_record_reissued_before_the_compromise_was_known_is_signed_where_it_is_recomputed(
+    store: Store, issue: Any, at: Any
+) -> None:
+    [record] = issue(at=at)
+    assert reissue(store).counts == (1, 0)
+    digest = bytes.fromhex(record.canonical_sha256)
+    options: dict[str, Any] = {"signer": THIRD, "clock": FrozenClock(ROTATED + 30 * DAY)}
+    ran = reissue(store, laundering_ring(), recompute=lambda papers: dict.fromkeys(papers, digest), **options)
+    assert ran.counts == (1, 0)
+
+
+@pytest.mark.parametrize("receipt", [b"", b"{}", b"\xff"])
+def test_first_receipt_that_cannot_be_read_is_refused_once_a_key_is_compromised(
+    store: Store, issue: Any, sql: Sql, receipt: bytes
+) -> None:
+    issue(at=BEFORE)
+    assert reissue(store).counts == (1, 0)
+    sql("DROP TRIGGER receipts_no_update")
+    sql("UPDATE receipts SET receipt = ? WHERE id = 1", receipt)
+    clock = FrozenClock(ROTATED + 30 * DAY)
+    assert reissue(store, laundering_ring(), signer=THIRD, clock=clock).counts == (0, 1)
+
+
+def test_compromise_of_another_key_says_nothing_against_a_record(store: Store, issue: Any) -> None:
+    issue(1, NEW, at=AFTER)
+    clock = FrozenClock(ROTATED + 30 * DAY)
+    assert reissue(store, laundering_ring(), signer=THIRD, clock=clock).counts == (1, 0)
 
 
 def test_record_taken_in_at_the_moment_of_the_compromise_is_refused(store: Store, issue: Any) -> None:
@@ -690,6 +821,13 @@ def test_signer_that_fails_three_times_in_a_row_ends_the_run_and_the_work_so_far
     assert all(len(receipts_of(store, record)) == 2 for record in records)
 
 
+def test_progress_tells_failures_of_the_signer_from_refused_records(store: Store, issue: Any, forge: Any) -> None:
+    bad, *_ = issue(5)
+    forge(bad, signature_b64=WRONG)
+    *_, last = Reissue(store, ROTATED_RING, Failing(2, 3), Profile(), FrozenClock(ROTATED)).run_all()
+    assert (last.reissued, last.refused, last.signer_failed) == (2, 3, 2)
+
+
 def test_failures_that_are_not_in_a_row_end_nothing(store: Store, issue: Any) -> None:
     issue(9)
     assert reissue(store, signer=Failing(1, 2, 4, 5, 7, 8)).counts == (3, 6)
@@ -697,10 +835,11 @@ def test_failures_that_are_not_in_a_row_end_nothing(store: Store, issue: Any) ->
 
 def test_signer_that_fails_from_the_start_leaves_the_store_as_it_was(store: Store, issue: Any, sql: Sql) -> None:
     issue(5)
-    before = sql("SELECT * FROM records"), sql("SELECT * FROM receipts")
+    tables = ("records", "current", "receipts")
+    before = [sql(f"SELECT * FROM {table}") for table in tables]
     with pytest.raises(SignerFailed):
         reissue(store, signer=Failing(every=1))
-    assert (sql("SELECT * FROM records"), sql("SELECT * FROM receipts")) == before
+    assert [sql(f"SELECT * FROM {table}") for table in tables] == before
 
 
 def test_interruption_keeps_the_batches_before_it(store: Store, issue: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -736,7 +875,8 @@ def test_record_that_another_run_reissued_meanwhile_is_passed_over(store: Store,
 
 def test_store_that_fails_in_a_batch_loses_nothing(store: Store, issue: Any, sql: Sql) -> None:
     records = issue(3)
-    sql("CREATE TRIGGER full BEFORE UPDATE ON records WHEN OLD.id = 2 BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
+    failing = "BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
+    sql(f"CREATE TRIGGER full BEFORE UPDATE ON current WHEN OLD.record_id = 2 {failing}")
     with pytest.raises(StoreFailed, match="disk is full"):
         reissue(store)
     assert [len(receipts_of(store, record)) for record in records] == [1, 1, 1]

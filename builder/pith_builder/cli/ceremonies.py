@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pith_builder.keyring import RingKey
     from pith_builder.signers.ceremony import Ceremony
     from pith_builder.signing import Signer
+    from pith_builder.statements import Statement
 
 
 def rotate(
@@ -31,9 +32,14 @@ def rotate(
     prepare: Annotated[
         str | None, typer.Option(metavar="FILE", help="Only write the statement, signed by our side, for the next key.")
     ] = None,
+    effective_at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="With --prepare: when it takes effect; the old key signs until then."),
+    ] = None,
     complete: Annotated[
         str | None, typer.Option(metavar="FILE", help="Carry out a statement that the next key has signed.")
     ] = None,
+    abandon: Annotated[bool, typer.Option("--abandon", help="Take a preparation back.")] = False,
 ) -> None:
     """Rotate to the next key: make one if there is none, sign the statement with both keys, and switch.
 
@@ -45,9 +51,13 @@ def rotate(
     from pith_builder import files
     from pith_builder.cli import output, passphrase
     from pith_builder.signers.ceremony import authority, read_statement, write_statement
-    from pith_builder.statements import EMERGENCIES
+    from pith_builder.statements import EMERGENCIES, RotationBody
+    from pith_builder.times import parse_seconds
 
     rites = ceremony(ctx.obj)
+    if abandon:
+        rites.end_active(None)
+        return
     if complete is not None:
         rites.carry_out(read_statement(files.read(Path(complete))), _wait_until)
         _tell_what_comes_next(rites, ctx.obj)
@@ -67,9 +77,17 @@ def rotate(
         raise typer.BadParameter(
             "there is no next key: keys import --use receipts takes one in", param_hint="--prepare"
         )
-    statement = rites.prepare_rotation(to, reason).signed_by(ours)
+    when = None if effective_at is None else parse_seconds(effective_at)
+    if effective_at is not None and (when is None or prepare is None):
+        raise typer.BadParameter(
+            "takes a time such as 2026-11-30T12:00:00Z, with --prepare", param_hint="--effective-at"
+        )
+    statement = rites.prepare_rotation(to, reason, when).signed_by(ours)
     if prepare is not None:
         files.replace(Path(prepare), write_statement(statement))
+        if not emergency and isinstance(statement.body, RotationBody):
+            rites.end_active(parse_seconds(statement.body.effective_at))
+            output.print_note(f"{statement.body.from_} signs until {statement.body.effective_at}")
         output.print_note(f"{to.key_id} signs it with: pith-build keys sign {prepare} --key URI")
         return
     rites.carry_out(statement.signed_by(open_key(ctx.obj, rites, to, next_key)), _wait_until)
@@ -86,13 +104,22 @@ def sign(
     from pith_builder import files
     from pith_builder.cli import output, passphrase
     from pith_builder.errors import KeyMissing
+    from pith_builder.rotation import IllegalMove
     from pith_builder.signers import Opening, open_signer, ring_file
     from pith_builder.signers.ceremony import read_statement, write_statement
+    from pith_builder.statements import canonical_body
 
     if not ctx.obj.key:
         raise KeyMissing("no signer is named", hint="name the key that signs with --key URI")
     statement = read_statement(files.read(Path(file)))
     signer = open_signer(ctx.obj.key, Opening(ring_file.load(ctx.obj.keyring), passphrase.existing))
+    output.print_note(f"the statement: {canonical_body(statement.body).decode()}")
+    if signer.key_id in [signature.key_id for signature in statement.signatures]:
+        raise IllegalMove(f"{signer.key_id} has signed it already")
+    if not _is_party(signer.key_id, statement):
+        raise IllegalMove(
+            f"{signer.key_id} has no part in it", hint="name the key that it rotates from or to with --key"
+        )
     files.replace(Path(file), write_statement(statement.signed_by(signer)))
     output.print_note(f"signed by {signer.key_id}")
 
@@ -165,6 +192,13 @@ def open_key(settings: Settings, rites: Ceremony, key: RingKey, uri: str | None)
     if signer.public_key != key.public_key:
         raise KeyUnfit(f"{where} is {signer.key_id}, and {key.key_id} has to sign", hint="name the right signer's URI")
     return signer
+
+
+def _is_party(key_id: str, statement: Statement) -> bool:
+    from pith_builder.statements import RotationBody
+
+    body = statement.body
+    return not isinstance(body, RotationBody) or body.is_emergency or key_id in (body.from_, body.to)
 
 
 def _wait_until(time_: datetime) -> None:

@@ -148,7 +148,7 @@ def check(
     from pith_builder.signers import ring_file
     from pith_builder.signers.inspection import problems
 
-    ring = ring_file.load(ctx.obj.keyring)
+    ring = rings.own(ctx.obj)
     pins = None if pin is None else rings.pinned(pin)
     found = problems(ring, ring_file.private_folder(ctx.obj.home), now(), pins)
     for problem in found:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from pith_builder.store.reissue import Refusal
 
 
 def reissue(
@@ -38,62 +41,89 @@ def reissue(
     """
     from pathlib import Path
 
-    import msgspec
-
     from pith_builder import files
     from pith_builder.cli import output, rings
     from pith_builder.cli.papers import now
     from pith_builder.cli.progress import shown
     from pith_builder.cli.signer import active_signer
+    from pith_builder.keyring import KeyRing
     from pith_builder.published import Profile
     from pith_builder.sources.recompute import recomputing
     from pith_builder.store import Store
-    from pith_builder.store.reissue import Progress, Refusal, Reissue
+    from pith_builder.store.reissue import Progress, Reissue
+    from pith_builder.store.reissue_files import FileReissue
 
+    named = _named(aliases, numbers)
     if (source is None) != (target is None):
         raise typer.BadParameter("--in and --out go together", param_hint="--in")
-    refusals: list[Refusal] = []
-
-    def note(refusal: Refusal) -> None:
-        refusals.append(refusal)
-        output.print_note(f"refused {refusal.pith_number}: {refusal.reason}")
-
-    signer = active_signer(ctx.obj)
-    ring = rings.trusted(ctx.obj)
-    profile = Profile(ctx.obj.base_url)
+    if source is not None and (named is not None or old_key or limit or dry_run or trust_last_check):
+        raise typer.BadParameter("goes without choices among stored records", param_hint="--in")
+    if named is not None and old_key:
+        raise typer.BadParameter("goes without named records", param_hint="--old-key")
+    own = rings.own(ctx.obj)
+    ring, profile = own.trusting(KeyRing.registry()), Profile(ctx.obj.base_url)
+    signer = active_signer(ctx.obj, own)
     recompute = recomputing(metadata, ctx.obj.catalog, ctx.obj.cache, now)
-    progress = Progress(0)
+    refusals = _Refusals(as_json=as_json)
     if source is not None and target is not None:
-        from pith_builder.store.reissue_files import reissue_file
-
-        steps = reissue_file(Path(source), Path(target), ring, signer, profile, now, recompute=recompute, refused=note)
+        signer.opened()
+        steps = FileReissue(
+            Path(source), Path(target), ring, signer, profile, now, recompute=recompute, refused=refusals.note
+        ).run()
     else:
         store = Store(ctx.obj.store, create=False)
         run = Reissue(
-            store, ring, signer, profile, now, recompute=recompute, trust_last_check=trust_last_check, refused=note
+            *(store, ring, signer, profile, now),
+            recompute=recompute,
+            trust_last_check=trust_last_check,
+            refused=refusals.note,
         )
         if run.trusted_check:
-            output.print_note(
-                f"trusting the check of the whole store of {run.trusted_check}: receipts are not verified"
-            )
+            output.print_note(f"trusting the check of the store of {run.trusted_check}: receipts are not verified")
+        ids = None if named is None else [store.row_of(alias) for alias in named]
+        pending = run.pending(old_key) if ids is None else run.pending_named(ids)
         if dry_run:
-            pending = run.pending(old_key)
+            pending = min(pending, limit or pending)
             output.print_data(output.to_json({"pending": pending}) if as_json else f"{pending} need a new receipt")
             return
-        named = _named(aliases, numbers)
-        if named is None:
-            steps = run.run_all(old_key, limit)
+        if pending:
+            signer.opened()  # before any transaction: a passphrase may be asked for
+        steps = run.run_all(old_key, limit) if ids is None else run.run_named(ids, limit)
+    progress = Progress(0)
+    try:
+        for step in shown(steps, now):
+            progress = step
+    finally:
+        if refused is not None:
+            files.replace(Path(refused), refusals.to_json_lines())
+        summary = {"reissued": progress.reissued, "refused": progress.refused}
+        text = f"reissued {progress.reissued}, refused {progress.refused}"
+        output.print_data(output.to_json(summary) if as_json else text)
+    raise typer.Exit(4 if progress.signer_failed else 1 if progress.refused else 0)
+
+
+class _Refusals:
+    """The records that were refused, told as they come and listed at the end."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._all: list[Refusal] = []
+
+    def note(self, refusal: Refusal) -> None:
+        from pith_builder.cli import output
+        from pith_builder.errors import Refused
+
+        self._all.append(refusal)
+        if self._as_json:
+            error = Refused(refusal.reason).to_dict() | {"code": refusal.code}
+            output.print_data(output.to_json({"input": refusal.pith_number, "error": error}))
         else:
-            steps = run.run_named([store.id_of(alias) for alias in named[:limit]])
-    for step in shown(steps, now):
-        progress = step
-    if refused is not None:
-        files.replace(Path(refused), b"".join(msgspec.json.encode(refusal) + b"\n" for refusal in refusals))
-    summary = {"reissued": progress.reissued, "refused": progress.refused}
-    output.print_data(
-        output.to_json(summary) if as_json else f"reissued {progress.reissued}, refused {progress.refused}"
-    )
-    raise typer.Exit(1 if progress.refused else 0)
+            output.print_note(f"refused {refusal.pith_number}: {refusal.reason}")
+
+    def to_json_lines(self) -> bytes:
+        import msgspec
+
+        return b"".join(msgspec.json.encode(refusal) + b"\n" for refusal in self._all)
 
 
 def _named(aliases: list[str] | None, numbers: str | None) -> list[str] | None:

@@ -14,9 +14,14 @@ from pith_builder.signers import GENERATE, ring_file
 
 def trusted(settings: Settings) -> KeyRing:
     """The ring and the registry's key. Raises InvalidKeyRing, or FileFailed also for a named ring that isn't there."""
+    return own(settings).trusting(KeyRing.registry())
+
+
+def own(settings: Settings) -> KeyRing:
+    """The ring alone. Raises InvalidKeyRing, or FileFailed also for a named ring that isn't there."""
     if settings.keyring_is_named and not settings.keyring.exists():
         raise FileFailed("there is no such key ring").at(file=str(settings.keyring))
-    return ring_file.load(settings.keyring).trusting(KeyRing.registry())
+    return ring_file.load(settings.keyring)
 
 
 def pinned(path: str) -> KeyRing:
@@ -29,7 +34,7 @@ def pinned(path: str) -> KeyRing:
 
 def followed(settings: Settings, pin: str) -> KeyRing:
     """What of the run's ring may be trusted by who pinned another, and the registry's key. Raises BrokenChain."""
-    return follow(pinned(pin), ring_file.load(settings.keyring)).trusting(KeyRing.registry())
+    return follow(pinned(pin), own(settings)).trusting(KeyRing.registry())
 
 
 def carried(settings: Settings) -> dict[str, int]:

@@ -82,16 +82,24 @@ def open_active_signer(uri: str, opening: Opening) -> Signer:
 class Deferred:
     """The ring's active key, which is only opened, and its passphrase asked for, when something is to be signed."""
 
-    def __init__(self, active: RingKey, open_it: Callable[[], Signer]) -> None:
+    def __init__(
+        self, active: RingKey, open_it: Callable[[], Signer], confirm: Callable[[], None] = lambda: None
+    ) -> None:
+        """`confirm` is asked before each signature whether the key may still sign, and raises KeyUnfit if not."""
         self.key_id, self.public_key = active.key_id, active.public_key
-        self._open = open_it
+        self._open, self._confirm = open_it, confirm
         self._signer: Signer | None = None
 
     def sign(self, message: bytes) -> bytes:
         """The raw signature, 64 bytes. Raises KeyUnusable."""
+        self._confirm()
+        return self.opened().sign(message)
+
+    def opened(self) -> Signer:
+        """The signer itself, opened if it wasn't. Raises KeyUnusable."""
         if self._signer is None:
             self._signer = self._open()
-        return self._signer.sign(message)
+        return self._signer
 
 
 #: What to do without a key.

@@ -23,6 +23,8 @@ from pith_builder.signing import SeedSigner, Signer
 from pith_builder.statements import Reason, RevocationBody, Statement
 from pith_builder.times import Clock
 
+_LONGEST_WAIT = timedelta(minutes=1)
+
 _ISSUER = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}", re.ASCII)
 
 
@@ -75,10 +77,18 @@ class Ceremony:
         """The key that waits to become active."""
         return next((key for key in self.seen.keys if key.use == "receipts" and key.state == "next"), None)
 
-    def prepare_rotation(self, to: RingKey, reason: str) -> Statement:
-        """The unsigned statement of a rotation. It takes effect with the next full second."""
-        effective_at = self.clock().replace(microsecond=0) + timedelta(seconds=1)
+    def prepare_rotation(self, to: RingKey, reason: str, effective_at: datetime | None = None) -> Statement:
+        """The unsigned statement of a rotation. It takes effect with the next full second, where no time is named."""
+        effective_at = effective_at or self.clock().replace(microsecond=0) + timedelta(seconds=1)
         return Statement(rotation_body(self.seen, to, effective_at, reason), [])
+
+    def end_active(self, at: datetime | None) -> None:
+        """Let the active key sign until `at` only, when a prepared rotation takes effect; None takes that back."""
+        active = self.seen.active()
+        if active is None:
+            raise IllegalMove("no key is active")
+        ended = msgspec.structs.replace(active, not_after=None if at is None else times.seconds(at))
+        self.change(lambda ring: ring.with_key(ended))
 
     def prepare_revocation(self, key_id: str, since: datetime, reason: Reason) -> Statement:
         """The unsigned statement of a revocation."""
@@ -89,11 +99,14 @@ class Ceremony:
 
     def carry_out(self, statement: Statement, wait_until: Callable[[datetime], None] = lambda _: None) -> KeyRing:
         """Move the ring by a signed statement. Raises IllegalMove, also where the ring has changed meanwhile."""
-        move(self.seen, statement)  # refused before we wait
         body = statement.body
-        if not isinstance(body, RevocationBody) and (time := times.parse_seconds(body.effective_at)):
-            wait_until(time)
-        return self.change(lambda ring: move(ring, statement))
+        effective_at = None if isinstance(body, RevocationBody) else times.parse_seconds(body.effective_at)
+        if effective_at is not None and effective_at - self.clock() > _LONGEST_WAIT:
+            raise IllegalMove(f"it takes effect at {times.seconds(effective_at)}: carry it out then")
+        ring = self.change(lambda ring: move(ring, statement))
+        if effective_at is not None:  # switched first: from then on nobody signs with the old key
+            wait_until(effective_at)
+        return ring
 
     def change(self, step: Callable[[KeyRing], KeyRing]) -> KeyRing:
         """Put `step(ring)` in the place of the ring that we have seen. Raises IllegalMove where it has changed."""

@@ -33,11 +33,8 @@ def _of_chain(ring: KeyRing) -> list[str]:
     """The statements, followed from the key that the first of them names, and the marks that they lead to."""
     rotations = [s.body for s in ring.statements if isinstance(s.body, RotationBody)]
     arrived = {body.to for body in rotations}
-    first = [
-        RingKey.of(key.key_id, key.public_key, "active", key.use)
-        for key in ring.keys
-        if key.key_id not in arrived and key.state != "next"
-    ]
+    begins = rotations[0].from_ if rotations else None
+    first = [_as_it_began(key, begins) for key in ring.keys if key.key_id not in arrived]
     try:
         trusted = follow(KeyRing("1.0", first, []), ring)
     except BrokenChain as error:
@@ -49,6 +46,15 @@ def _of_chain(ring: KeyRing) -> list[str]:
         if unsaid and key.use != "verify":
             found.append(f"{key.key_id} is marked revoked, and no statement says so: others will not notice")
     return found
+
+
+def _as_it_began(key: RingKey, begins: str | None) -> RingKey:
+    """The entry as it was before any statement: the key that the first rotation names active, no other revoked."""
+    if key.key_id == begins or key.use == "recovery":
+        return RingKey.of(key.key_id, key.public_key, "active", key.use)
+    if key.use == "receipts" and key.state == "revoked":
+        return RingKey.of(key.key_id, key.public_key, "next", key.use)
+    return key
 
 
 def _of_times(ring: KeyRing, now: datetime) -> list[str]:
@@ -66,10 +72,10 @@ def _of_times(ring: KeyRing, now: datetime) -> list[str]:
 def _of_files(ring: KeyRing, private: Path) -> list[str]:
     found = []
     for path in sorted(private.glob("*.key")) if private.is_dir() else []:
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & 0o077:
-            found.append(f"others can read or write {path} (mode {mode:04o}): chmod 600 {path}")
         try:
+            mode = stat.S_IMODE(path.stat().st_mode)
+            if mode & 0o077:
+                found.append(f"others can read or write {path} (mode {mode:04o}): chmod 600 {path}")
             content = KeyFile.from_json(path.read_bytes())
         except (InvalidInput, OSError):
             found.append(f"{path} is no key file, or a damaged one")

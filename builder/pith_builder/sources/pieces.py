@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple, Protocol
 
 from pith_builder.documents import MAX_DOCUMENT, loads
@@ -15,11 +15,12 @@ _LINES_LOOKED_AT = 100
 
 
 class Piece(NamedTuple):
-    """One document of a stream: the line (from 1) and byte offset where it begins, and its bytes."""
+    """One document of a stream: the line (from 1) and byte offset where it begins, its bytes, the offset behind it."""
 
     line: int
     offset: int
     data: bytes
+    end: int = 0
 
 
 class _Lines(Protocol):
@@ -35,7 +36,7 @@ def pieces(stream: BinaryIO) -> Iterator[Piece]:
     first = next((piece for piece in _lines(stream) if piece.data.strip()), None)
     if first is None:
         return
-    begins, source = first.offset + len(first.data), _PutBack(b"", stream)
+    source = _PutBack(b"", stream)
     if not _is_json(first.data):
         rest = stream.read(MAX_DOCUMENT)
         rest += stream.readline(MAX_DOCUMENT) if len(rest) == MAX_DOCUMENT else b""
@@ -44,24 +45,34 @@ def pieces(stream: BinaryIO) -> Iterator[Piece]:
             yield first._replace(data=whole)
             return
         source = _PutBack(rest, stream)
-    for piece in itertools.chain([first], _lines(source, first.line, begins)):
+    yield from _rows(itertools.chain([first], _lines(source, first.line, first.end)))
+
+
+def rows(stream: BinaryIO, line: int = 0, offset: int = 0) -> Iterator[Piece]:
+    """The documents of JSON Lines, from where the stream stands: behind `line` lines, at byte `offset`."""
+    return _rows(_lines(stream, line, offset))
+
+
+def _rows(lines: Iterable[Piece]) -> Iterator[Piece]:
+    for piece in lines:
         if data := _stripped(piece.data):
             yield piece._replace(data=data)
 
 
 def _lines(stream: _Lines, number: int = 0, offset: int = 0) -> Iterator[Piece]:
     """The lines as they are; a byte order mark at the start of all is skipped."""
-    while line := stream.readline(MAX_DOCUMENT + 1):
+    longest = MAX_DOCUMENT + 3  # with its end, or one byte too long
+    while line := stream.readline(longest):
         number += 1
         begins = offset
         offset += len(line)
-        while len(line) > MAX_DOCUMENT and not line.endswith(b"\n") and (rest := stream.readline(2**20)):
+        while len(line) == longest and not line.endswith(b"\n") and (rest := stream.readline(2**20)):
             offset += len(rest)  # the tail of an overlong line is passed over
             if rest.endswith(b"\n"):
                 break
         if begins == 0 and line.startswith(_BOM):
             line, begins = line[len(_BOM) :], len(_BOM)
-        yield Piece(number, begins, line)
+        yield Piece(number, begins, line, offset)
 
 
 class _PutBack:
@@ -85,7 +96,8 @@ def _is_json(data: bytes) -> bool:
 
 def _stripped(data: bytes) -> bytes:
     """Without white space at the end; but what was cut for its length stays too long, and so fails."""
-    return data if len(data) > MAX_DOCUMENT else data.rstrip()
+    line = data.removesuffix(b"\n").removesuffix(b"\r")
+    return line if len(line) > MAX_DOCUMENT else line.rstrip()
 
 
 def _is_row_before_rows(first: bytes, rest: bytes) -> bool:

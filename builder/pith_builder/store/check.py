@@ -18,11 +18,13 @@ from pith_builder.keyring import KeyRing
 from pith_builder.receipt import Receipt
 from pith_builder.store.database import reading, writing
 from pith_builder.store.schema import checks, receipts, records
-from pith_builder.store.store import Store, stored_record
+from pith_builder.store.store import WHOLE, Store, stored_record
 from pith_builder.times import Clock
 from pith_builder.verify import verify
 
 BATCH = 500
+
+_NEWEST_RECEIPT = sa.select(sa.func.max(receipts.c.id)).where(receipts.c.record_id == sa.bindparam("record_id"))
 
 
 class Counts(msgspec.Struct):
@@ -42,8 +44,7 @@ def check_store(store: Store, ring: KeyRing, clock: Clock, failed: Callable[[str
     last = 0
     while True:
         with reading(store.engine) as connection:
-            query = sa.select(records).where(records.c.id > last).order_by(records.c.id).limit(BATCH)
-            rows = connection.execute(query).all()
+            rows = connection.execute(WHOLE.where(records.c.id > last).order_by(records.c.id).limit(BATCH)).all()
             for row in rows:
                 counts.checked += 1
                 if reason := _fault(connection, row, ring):
@@ -76,6 +77,8 @@ def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | 
         row.receipt_builder,
     ):
         return "the row names another key or builder than its newest receipt"
+    if row.receipt_id != connection.scalar(_NEWEST_RECEIPT, {"record_id": row.id}):
+        return "the row names a receipt that is not its newest"
     history = sa.select(receipts.c.receipt).where(receipts.c.record_id == row.id).order_by(receipts.c.id)
     for (earlier,) in connection.execute(history):
         try:

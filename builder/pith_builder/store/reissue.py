@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from pith_builder import times
 from pith_builder.arxiv_id import ArxivId
-from pith_builder.errors import AlteredRecord, KeyUnfit, KeyUnusable, Refused
+from pith_builder.errors import AlteredRecord, InvalidInput, KeyUnfit, KeyUnusable, NotFound, Refused
 from pith_builder.issue import next_receipt, receipt_needs_reissue
 from pith_builder.keyring import KeyRing, RingKey
 from pith_builder.number import PithNumber
@@ -28,7 +28,7 @@ from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord
 from pith_builder.signing import Signer, fingerprint
 from pith_builder.store.database import reading, writing
-from pith_builder.store.schema import checks, receipts, records
+from pith_builder.store.schema import checks, current, receipts, records
 from pith_builder.store.store import Store
 from pith_builder.times import Clock
 
@@ -43,6 +43,23 @@ class NoEvidence(Refused):
     """Nothing vouches for a record: its receipt is worth nothing, and there are no metadata to recompute it from."""
 
     code = "no_evidence"
+
+
+def _is_compromised(key: RingKey) -> bool:
+    return key.revoked is not None and key.revoked.reason == "compromised"
+
+
+def _late_objection(row: sa.Row[Any], key: RingKey) -> str | None:
+    """Why a record is doubtful that came in under a key known as compromised; None if it came in before."""
+    since = times.parse_seconds(key.revoked.since) if key.revoked else None
+    recorded = times.parse_receipt_time(row.recorded_at)
+    if since is not None and recorded is not None and recorded < since:
+        return None
+    told = key.revoked.since if key.revoked else "?"
+    return (
+        f"{key.key_id} is compromised since {told} and the record came in later, so its receipt is evidence of "
+        "nothing; give its metadata to recompute it"
+    )
 
 
 class SignerFailed(KeyUnusable):
@@ -60,11 +77,21 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct):
-    """How a run goes: counts so far, and how many records were to be looked at when it began."""
+    """How a run goes: counts so far, and how many records were to be looked at when it began.
+
+    `signer_failed` are those of the refused that the signer, not the record, is to blame for.
+    """
 
     total: int
     reissued: int = 0
     refused: int = 0
+    signer_failed: int = 0
+
+    def add(self, batch: Progress) -> None:
+        """Count a batch that is committed."""
+        self.reissued += batch.reissued
+        self.refused += batch.refused
+        self.signer_failed += batch.signer_failed
 
 
 class Reissue:
@@ -102,44 +129,67 @@ class Reissue:
     def run_all(self, key_id: str | None = None, limit: int | None = None) -> Iterator[Progress]:
         """Reissue what needs it, of one key where it is named; gives the progress after each batch."""
         groups = self._groups(key_id)
-        left = sum(count for _, _, count in groups) if limit is None else limit
-        progress = Progress(min(left, sum(count for _, _, count in groups)))
+        total = sum(count for _, _, count in groups)
+        progress = Progress(total if limit is None else min(total, limit))
         for key_fingerprint, builder, _ in groups:
             last = 0
-            while size := min(BATCH, left):
+            while size := min(BATCH, BATCH if limit is None else limit - progress.reissued):
                 with writing(self._engine) as connection:
-                    condition = (records.c.key_fingerprint == key_fingerprint) & (records.c.receipt_builder == builder)
-                    rows = self._read(connection, condition & (records.c.id > last), size)
-                    self._reissue(connection, rows, progress, named=key_id is not None)
+                    condition = (current.c.key_fingerprint == key_fingerprint) & (current.c.receipt_builder == builder)
+                    rows = self._read(connection, condition & (current.c.record_id > last), size)
+                    counts = self._reissue(connection, rows, named=key_id is not None)
+                progress.add(counts)
                 self._stop_where_the_signer_is_broken()
                 if not rows:
                     break
                 last = rows[-1].id
-                left -= len(rows)
                 yield progress
 
-    def run_named(self, record_ids: list[int]) -> Iterator[Progress]:
+    def pending_named(self, record_ids: list[int]) -> int:
+        """How many of the records with these row ids need a new receipt, or are under other people's keys."""
+        wanted = {(fingerprint, builder) for fingerprint, builder, _ in self._groups(None, named=True)}
+        count = 0
+        for start in range(0, len(record_ids), BATCH):
+            query = sa.select(current.c.key_fingerprint, current.c.receipt_builder)
+            with reading(self._engine) as connection:
+                found = connection.execute(query.where(current.c.record_id.in_(record_ids[start : start + BATCH])))
+                count += sum((row[0], row[1]) in wanted for row in found)
+        return count
+
+    def run_named(self, record_ids: list[int], limit: int | None = None) -> Iterator[Progress]:
         """Reissue the records with these row ids where they need it, those under other people's keys too."""
         progress = Progress(len(record_ids))
-        for start in range(0, len(record_ids), BATCH):
+        start = 0
+        while (size := min(BATCH, BATCH if limit is None else limit - progress.reissued)) and start < len(record_ids):
             with writing(self._engine) as connection:
-                rows = self._read(connection, records.c.id.in_(record_ids[start : start + BATCH]), BATCH)
-                self._reissue(connection, rows, progress, named=True)
+                rows = self._read(connection, current.c.record_id.in_(record_ids[start : start + size]), BATCH)
+                counts = self._reissue(connection, rows, named=True)
+            progress.add(counts)
             self._stop_where_the_signer_is_broken()
             yield progress
+            start += size
 
-    def _groups(self, key_id: str | None) -> list[tuple[str, str, int]]:
-        columns = (records.c.key_fingerprint, records.c.receipt_builder)
+    def _groups(self, key_id: str | None, *, named: bool = False) -> list[tuple[str, str, int]]:
+        columns = (current.c.key_fingerprint, current.c.receipt_builder)
         with reading(self._engine) as connection:
             found = connection.execute(sa.select(*columns, sa.func.count()).group_by(*columns).order_by(*columns))
             groups = [(row[0], row[1], row[2]) for row in found]
-        return [group for group in groups if self._is_wanted(group[0], group[1], key_id)]
+        known = {name for key in self._ring.keys for name in (key.key_id, key.fingerprint)}
+        if key_id is not None and key_id not in known | {fingerprint for fingerprint, _, _ in groups}:
+            raise NotFound(f"no key {key_id} in the ring nor in the store", hint="pith-build keys list")
+        return [
+            (fingerprint, builder, count)
+            for fingerprint, builder, count in groups
+            if (key_id is None or key_id in self._names(fingerprint))
+            and self._needs(self._key(fingerprint), builder, named=named or key_id is not None)
+        ]
 
-    def _is_wanted(self, key_fingerprint: str, builder: str, key_id: str | None) -> bool:
-        key = next((key for key in self._ring.keys if key.fingerprint == key_fingerprint), None)
-        if key_id is not None and (key is None or key_id not in (key.key_id, key.fingerprint)):
-            return False
-        return self._needs(key, builder, named=key_id is not None)
+    def _key(self, key_fingerprint: str) -> RingKey | None:
+        return next((key for key in self._ring.keys if key.fingerprint == key_fingerprint), None)
+
+    def _names(self, key_fingerprint: str) -> tuple[str, ...]:
+        key = self._key(key_fingerprint)
+        return (key_fingerprint,) if key is None else (key_fingerprint, key.key_id)
 
     def _needs(self, key: RingKey | None, builder: str, *, named: bool) -> bool:
         others = key is not None and key.use == "verify"
@@ -149,45 +199,52 @@ class Reissue:
 
     def _read(self, connection: sa.Connection, condition: sa.ColumnElement[bool], size: int) -> list[sa.Row[Any]]:
         others = receipts.alias()
-        newest = sa.select(sa.func.max(others.c.id)).where(others.c.record_id == records.c.id).scalar_subquery()
+        first: sa.ColumnElement[Any] = sa.null()
+        if any(_is_compromised(key) for key in self._ring.keys):
+            of_record = sa.select(others.c.receipt).where(others.c.record_id == records.c.id)
+            first = of_record.order_by(others.c.id).limit(1).scalar_subquery()
         query = (
             sa.select(
                 records.c.id,
                 records.c.canonical_sha256,
                 records.c.suffix,
                 records.c.canonical,
-                records.c.updated_at,
+                current.c.updated_at,
                 records.c.recorded_at,
                 receipts.c.id.label("receipt_id"),
                 receipts.c.receipt,
+                first.label("first_receipt"),
             )
-            .select_from(records)
-            .join(receipts, receipts.c.id == newest)
+            .select_from(current)
+            .join(records, records.c.id == current.c.record_id)
+            .join(receipts, receipts.c.id == current.c.receipt_id)
             .where(condition)
-            .order_by(records.c.id)
+            .order_by(current.c.record_id)
             .limit(size)
         )
         return list(connection.execute(query))
 
-    def _reissue(self, connection: sa.Connection, rows: list[sa.Row[Any]], progress: Progress, *, named: bool) -> None:
+    def _reissue(self, connection: sa.Connection, rows: list[sa.Row[Any]], *, named: bool) -> Progress:
+        """Reissue these rows; gives their counts, which hold once the transaction is committed."""
         recomputed = self._recomputed(rows)
+        counts = Progress(len(rows))
         made = []
         for row in rows:
             try:
                 if (new := self._next(row, recomputed, named=named)) is not None:
                     made.append(new)
-            except Refused as error:
-                progress.refused += 1
-                self._refused(Refusal(f"pith:{row.suffix}", error.code, error.message))
-            except KeyUnusable as error:
-                progress.refused += 1
-                self._refused(Refusal(f"pith:{row.suffix}", error.code, error.message))
-                self._failures += 1
+            except (Refused, KeyUnusable) as error:
+                counts.refused += 1
+                self._refused(Refusal(_number_of(row), error.code, error.message))
+                if isinstance(error, KeyUnusable):
+                    counts.signer_failed += 1
+                    self._failures += 1
                 if self._failures == _FAILURES_IN_A_ROW:
                     self._signer_error = error.message
                     break
         self._write(connection, made)
-        progress.reissued += len(made)
+        counts.reissued = len(made)
+        return counts
 
     def _stop_where_the_signer_is_broken(self) -> None:
         """After the batch is committed: what was signed is kept."""
@@ -218,40 +275,51 @@ class Reissue:
     def _write(self, connection: sa.Connection, made: list[tuple[int, bytes, str, str]]) -> None:
         if not made:
             return
+        first = (connection.scalar(sa.select(sa.func.max(receipts.c.id))) or 0) + 1
         connection.exec_driver_sql(
-            "INSERT INTO receipts (record_id, receipt, recorded_at) VALUES (?, ?, ?)",
-            [(record_id, receipt, signed_at) for record_id, receipt, _, signed_at in made],
+            "INSERT INTO receipts (id, record_id, receipt, recorded_at) VALUES (?, ?, ?, ?)",
+            [(n, record_id, receipt, signed_at) for n, (record_id, receipt, _, signed_at) in enumerate(made, first)],
         )
         key_fingerprint = fingerprint(self._signer.public_key)
         connection.exec_driver_sql(
-            "UPDATE records SET updated_at = ?, key_fingerprint = ?, receipt_builder = ? WHERE id = ?",
+            "UPDATE current SET receipt_id = ?, updated_at = ?, key_fingerprint = ?, receipt_builder = ? "
+            "WHERE record_id = ?",
             [
-                (updated_at, key_fingerprint, self._profile.builder_version, record_id)
-                for record_id, _, updated_at, _ in made
+                (n, updated_at, key_fingerprint, self._profile.builder_version, record_id)
+                for n, (record_id, _, updated_at, _) in enumerate(made, first)
             ],
         )
 
     # --- what vouches for a record ---
 
     def _objection(self, row: sa.Row[Any], digest: bytes, receipt: Receipt, key: RingKey | None) -> str | None:
-        """Why the earlier receipt does not vouch for the record; None if it does."""
+        """Why the earlier receipts do not vouch for the record; None if they do.
+
+        The newest must be good. But where the first was made by a key that is known as compromised now, the later ones
+        only repeat what that one said: then the record's own origin must be vouched for.
+        """
+        if objection := self._origin_objection(row):
+            return objection
         if key is None:
             return f"the ring does not know the key of its receipt, {receipt.key_id}; give its metadata to recompute it"
-        if key.revoked is not None and key.revoked.reason == "compromised":
-            since = times.parse_seconds(key.revoked.since)
-            recorded = times.parse_receipt_time(row.recorded_at)
-            if since is not None and recorded is not None and recorded < since:
-                return self._signature_objection(row, digest, receipt, key)
-            return (
-                f"{key.key_id} is compromised since {key.revoked.since} and the record came in later, so its receipt "
-                "is evidence of nothing; give its metadata to recompute it"
-            )
+        if _is_compromised(key):
+            return _late_objection(row, key) or self._signature_objection(row, digest, receipt, key)
         signed_at = times.parse_receipt_time(receipt.signed_at)
         if signed_at is None:
             return "its receipt has no time that can be read"
         if objection := key.objection(signed_at):
             return objection
         return self._signature_objection(row, digest, receipt, key)
+
+    def _origin_objection(self, row: sa.Row[Any]) -> str | None:
+        if row.first_receipt is None:
+            return None
+        try:
+            first = msgspec.json.decode(row.first_receipt, type=Receipt)
+        except (msgspec.MsgspecError, UnicodeError):
+            return "its first receipt can't be read"
+        key = self._ring.find(first.key_id, first.public_key_fingerprint)
+        return _late_objection(row, key) if key is not None and _is_compromised(key) else None
 
     def _signature_objection(self, row: sa.Row[Any], digest: bytes, receipt: Receipt, key: RingKey) -> str | None:
         if row.receipt_id <= self._checked_receipt or receipt.is_signed_by(key.public_key, digest):
@@ -277,6 +345,15 @@ class Reissue:
             )
         self._checked_receipt = last.last_receipt_id
         self.trusted_check = last.checked_at
+
+
+def _number_of(row: sa.Row[Any]) -> str:
+    """The number of a row, as well as it can be told of one that may be damaged."""
+    try:
+        year = msgspec.json.decode(row.canonical, type=CanonicalRecord).year
+    except (msgspec.MsgspecError, UnicodeError, TypeError, InvalidInput):
+        return f"pith:{row.suffix}"
+    return f"pith:{year}:{row.suffix}"
 
 
 def _checked_digest(row: sa.Row[Any]) -> bytes:

@@ -17,6 +17,7 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
+# The large columns stand last: a row's beginning is read without them.
 records = Table(
     "records",
     metadata,
@@ -25,23 +26,31 @@ records = Table(
     Column("suffix", String(26), nullable=False, unique=True),
     Column("arxiv_id", String, nullable=False),
     Column("version", Integer, nullable=False),
+    Column("base_url", String, nullable=False),
+    Column("created_at", String, nullable=False),
+    Column("said_at", String, comment="when the source said so; orders records of one version"),
+    Column("recorded_at", String, nullable=False, comment="when this store took the record in"),
     Column("canonical", BLOB, nullable=False, comment="the canonical bytes"),
+    Column("provenance", BLOB, nullable=False),
+    Column("withdrawn", BLOB, comment="when and why, if the record was issued in error"),
     Column("paper", BLOB, nullable=False),
     Column("snapshot", BLOB, nullable=False, comment="the graph snapshot without its paper block"),
     Column("surroundings", BLOB, nullable=False, comment="events, citations and the like"),
     Column("enrichment", BLOB, comment="as it was given, if it was"),
     Column("layout", BLOB, comment="fields beyond schema 1.0, in place; null where there are none"),
-    Column("base_url", String, nullable=False),
-    Column("created_at", String, nullable=False),
+    Index("records_by_paper", "arxiv_id", "version"),
+)
+
+# What a new receipt changes, in rows of their own: rewriting the wide ones would cost several times as much.
+current = Table(
+    "current",
+    metadata,
+    Column("record_id", Integer, ForeignKey("records.id"), primary_key=True),
+    Column("receipt_id", Integer, nullable=False, comment="the newest receipt"),
     Column("updated_at", String, nullable=False),
-    Column("provenance", BLOB, nullable=False),
-    Column("said_at", String, comment="when the source said so; orders records of one version"),
-    Column("recorded_at", String, nullable=False, comment="when this store took the record in"),
     Column("key_fingerprint", String(32), nullable=False, comment="of the key of the newest receipt"),
     Column("receipt_builder", String, nullable=False, comment="builder version of the newest receipt"),
-    Column("withdrawn", BLOB, comment="when and why, if the record was issued in error"),
-    Index("records_by_paper", "arxiv_id", "version"),
-    Index("records_by_key", "key_fingerprint", "receipt_builder"),
+    Index("current_by_key", "key_fingerprint", "receipt_builder"),
 )
 
 receipts = Table(

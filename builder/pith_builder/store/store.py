@@ -21,9 +21,12 @@ from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.snapshot import GraphSnapshot
 from pith_builder.store.database import open_engine, reading, writing
-from pith_builder.store.schema import earlier_blocks, receipts, records
+from pith_builder.store.schema import current, earlier_blocks, receipts, records
 
 _PAPER = b'{"paper":'
+
+#: All that a record is rebuilt from, but its receipt.
+WHOLE = sa.select(records, current).join(current, current.c.record_id == records.c.id)
 
 #: Newest of a paper: the highest version, then the latest time at which its source said so (DESIGN).
 _NEWEST_FIRST = (records.c.version.desc(), records.c.said_at.desc(), records.c.id.desc())
@@ -98,7 +101,7 @@ class Store:
         meant = parse_alias(alias)
         year = meant.year if isinstance(meant, PithNumber) else None
         with reading(self.engine) as connection:
-            rows = connection.execute(sa.select(records).where(_named(meant)).order_by(*_NEWEST_FIRST)).all()
+            rows = connection.execute(WHOLE.where(_named(meant)).order_by(*_NEWEST_FIRST)).all()
             found = [stored_record(connection, row) for row in rows]
         return [stored for stored in found if year in (None, stored.record.canonical_record.year)]
 
@@ -117,13 +120,20 @@ class Store:
             )
         return found[0]
 
-    def id_of(self, alias: str) -> int:
-        """The row of the one record that an alias means. Raises NotFound, Ambiguous, InvalidAlias."""
-        number = self.get(alias).record.number
+    def row_of(self, alias: str) -> int:
+        """The row of the one record that an alias means, whatever state it is in.
+
+        Raises NotFound, Ambiguous, InvalidAlias.
+        """
+        meant = parse_alias(alias)
+        query = sa.select(records.c.id, records.c.suffix).where(_named(meant)).order_by(*_NEWEST_FIRST)
         with reading(self.engine) as connection:
-            return int(
-                connection.execute(sa.select(records.c.id).where(records.c.suffix == number.suffix)).scalar_one()
-            )
+            found = connection.execute(query).all()
+        if not found:
+            raise NotFound(f"the store has no record of {alias}")
+        if len(found) > 1 and isinstance(meant, PithNumber):
+            raise Ambiguous(f"{alias} stands for {len(found)} numbers", [f"pith:{row.suffix}" for row in found])
+        return int(found[0].id)
 
     def receipts_of(self, number: PithNumber) -> list[Receipt]:
         """All receipts of a number, oldest first; the last is the record's."""
@@ -140,7 +150,7 @@ class Store:
         """Fingerprint -> how many records have their newest receipt under that key."""
         with reading(self.engine) as connection:
             found = connection.execute(
-                sa.select(records.c.key_fingerprint, sa.func.count()).group_by(records.c.key_fingerprint)
+                sa.select(current.c.key_fingerprint, sa.func.count()).group_by(current.c.key_fingerprint)
             )
             return {row[0]: row[1] for row in found}
 
@@ -190,7 +200,7 @@ def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> Cano
 
 
 def _row(connection: sa.Connection, digest: bytes) -> sa.Row[Any]:
-    return connection.execute(sa.select(records).where(records.c.canonical_sha256 == digest)).one()
+    return connection.execute(WHOLE.where(records.c.canonical_sha256 == digest)).one()
 
 
 def _blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Provenance) -> dict[str, Any]:
@@ -222,11 +232,8 @@ def _insert(
             layout=_layout(record),
             base_url=record.base_url,
             created_at=record.created_at,
-            updated_at=record.updated_at,
             said_at=provenance.said_at,
             recorded_at=recorded_at,
-            key_fingerprint=record.receipt.public_key_fingerprint,
-            receipt_builder=record.receipt.builder_version,
             **_blocks(record, enrichment, provenance),
         )
         .on_conflict_do_nothing()
@@ -234,9 +241,16 @@ def _insert(
     ).scalar()
     if inserted is None:
         return False
+    receipt = receipts.insert().values(
+        record_id=inserted, receipt=msgspec.json.encode(record.receipt), recorded_at=recorded_at
+    )
     connection.execute(
-        receipts.insert().values(
-            record_id=inserted, receipt=msgspec.json.encode(record.receipt), recorded_at=recorded_at
+        current.insert().values(
+            record_id=inserted,
+            receipt_id=connection.execute(receipt.returning(receipts.c.id)).scalar_one(),
+            updated_at=record.updated_at,
+            key_fingerprint=record.receipt.public_key_fingerprint,
+            receipt_builder=record.receipt.builder_version,
         )
     )
     return True
@@ -258,7 +272,8 @@ class _Change:
         stored = stored_record(connection, self._row)
         self.before = self.after = stored.record
         self._provenance, self._enrichment = stored.provenance, enrichment or stored.enrichment
-        known, said = stored.provenance.said_at, provenance.said_at
+        known, said = self._row.said_at, provenance.said_at
+        self._said_at = known
         is_older = known is not None and said is not None and said < known
         if is_older and enrichment is not None:
             raise ConflictingMetadata(
@@ -267,13 +282,14 @@ class _Change:
             )
         if is_older:
             return  # an older description never takes the place of a newer one
+        self._said_at = said or known
         self.after = updated(self.before, metadata, self._enrichment, issuer.profile, issuer.clock)
-        if self.after is not self.before or (said or "") > (known or ""):
+        if self.after is not self.before:
             self._provenance = provenance
 
     @property
     def is_none(self) -> bool:
-        return self.after is self.before and msgspec.json.encode(self._provenance) == self._row.provenance
+        return self.after is self.before and self._said_at == self._row.said_at
 
     def write(self, connection: sa.Connection) -> None:
         row, record = self._row, self.after
@@ -288,13 +304,9 @@ class _Change:
         connection.execute(
             records.update()
             .where(records.c.id == row.id)
-            .values(
-                updated_at=record.updated_at,
-                layout=_layout(record),
-                said_at=self._provenance.said_at,
-                **values,
-            )
+            .values(layout=_layout(record), said_at=self._said_at, **values)
         )
+        connection.execute(current.update().where(current.c.record_id == row.id).values(updated_at=record.updated_at))
 
 
 def _layout(record: PithRecord) -> bytes | None:
@@ -316,9 +328,7 @@ def _damaged(row: sa.Row[Any], why: str) -> StoreFailed:
 
 
 def _rebuilt(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
-    receipt = connection.scalar(
-        sa.select(receipts.c.receipt).where(receipts.c.record_id == row.id).order_by(receipts.c.id.desc()).limit(1)
-    )
+    receipt = connection.scalar(sa.select(receipts.c.receipt).where(receipts.c.id == row.receipt_id))
     record = assemble(
         msgspec.json.decode(row.canonical, type=CanonicalRecord),
         msgspec.json.decode(row.paper, type=Paper),

@@ -15,24 +15,29 @@ def upgrade() -> None:
         sa.Column("suffix", sa.String(26), nullable=False, unique=True),
         sa.Column("arxiv_id", sa.String, nullable=False),
         sa.Column("version", sa.Integer, nullable=False),
+        sa.Column("base_url", sa.String, nullable=False),
+        sa.Column("created_at", sa.String, nullable=False),
+        sa.Column("said_at", sa.String),
+        sa.Column("recorded_at", sa.String, nullable=False),
         sa.Column("canonical", sa.BLOB, nullable=False),
+        sa.Column("provenance", sa.BLOB, nullable=False),
+        sa.Column("withdrawn", sa.BLOB),
         sa.Column("paper", sa.BLOB, nullable=False),
         sa.Column("snapshot", sa.BLOB, nullable=False),
         sa.Column("surroundings", sa.BLOB, nullable=False),
         sa.Column("enrichment", sa.BLOB),
         sa.Column("layout", sa.BLOB),
-        sa.Column("base_url", sa.String, nullable=False),
-        sa.Column("created_at", sa.String, nullable=False),
+    )
+    op.create_index("records_by_paper", "records", ["arxiv_id", "version"])
+    op.create_table(
+        "current",
+        sa.Column("record_id", sa.Integer, sa.ForeignKey("records.id"), primary_key=True),
+        sa.Column("receipt_id", sa.Integer, nullable=False),
         sa.Column("updated_at", sa.String, nullable=False),
-        sa.Column("provenance", sa.BLOB, nullable=False),
-        sa.Column("said_at", sa.String),
-        sa.Column("recorded_at", sa.String, nullable=False),
         sa.Column("key_fingerprint", sa.String(32), nullable=False),
         sa.Column("receipt_builder", sa.String, nullable=False),
-        sa.Column("withdrawn", sa.BLOB),
     )
-    op.create_index("records_by_key", "records", ["key_fingerprint", "receipt_builder"])
-    op.create_index("records_by_paper", "records", ["arxiv_id", "version"])
+    op.create_index("current_by_key", "current", ["key_fingerprint", "receipt_builder"])
     op.create_table(
         "receipts",
         sa.Column("id", sa.Integer, primary_key=True),
