@@ -1,4 +1,4 @@
-"""Write the generated files: keys/keyring.json, fixtures/metadata/, fixtures/records/.
+"""Write the generated files: keys/keyring.json, fixtures/metadata/, fixtures/records/, docs/commands.md.
 
 `make fixtures` runs this; a test runs it into an empty folder and compares every byte.
 """
@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 
 from pith_builder import Enrichment, KeyRing, PaperMetadata
+from pith_builder.cli.app import COMMANDS
 from pith_builder.testing import make_keyring, make_metadata, make_record
 
 ROOT = Path(__file__).parent.parent
@@ -70,8 +73,30 @@ def generated() -> dict[str, bytes]:
         name = f"{metadata['arxiv_id']}v{metadata['version']}"
         out[f"fixtures/metadata/{name}.json"] = json.dumps(metadata, indent=1, ensure_ascii=False).encode() + b"\n"
         out[f"fixtures/records/{name}.json"] = make_record(PaperMetadata(**metadata)).to_json() + b"\n"
+    out["docs/commands.md"] = commands_page().encode()
     return out
 
+
+def commands_page() -> str:
+    """The help of every command, as one page."""
+    subcommands = {"keys": ("generate", "list", "show", "export", "import", "check", *MOVES), "store": ("check",)}
+    names = [""]
+    for name in COMMANDS:
+        names += [name, *(f"{name} {sub}" for sub in subcommands.get(name, ()))]
+    parts = ["# Commands", "Made from the program's own help by `make fixtures`."]
+    for name in names:
+        parts += [f"## pith-build {name}".rstrip(), f"```text\n{help_of(name)}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def help_of(name: str) -> str:
+    settings = os.environ | {"COLUMNS": "100", "TERMINAL_WIDTH": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "pith_builder", *name.split(), "--help"]
+    shown = subprocess.run(command, env=settings, check=True, capture_output=True).stdout.decode()
+    return "\n".join(line.rstrip() for line in shown.strip("\n ").splitlines())
+
+
+MOVES = ("rotate", "sign", "retire", "revoke")
 
 _SEEDS = ("2403.07648v2", "2407.14645v1")
 

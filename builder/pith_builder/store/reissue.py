@@ -3,7 +3,7 @@
 A batch is one transaction: the rows are read, checked, signed and written in it, so that a kill at any moment leaves
 records that have their new receipt and records that have the old one, and nothing in between. Which ones still need it
 is read off the records themselves; there is no state to lose. A receipt is only made for canonical bytes that give the
-stored digest, and only where something vouches for the record (`_objection`).
+stored digest, and only where something vouches for the record (`evidence.py`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord
 from pith_builder.signing import Signer, fingerprint
 from pith_builder.store.database import reading, writing
+from pith_builder.store.evidence import Evidence, NoEvidence
 from pith_builder.store.schema import checks, current, receipts, records
 from pith_builder.store.store import Store
 from pith_builder.times import Clock
@@ -37,29 +38,6 @@ _FAILURES_IN_A_ROW = 3
 
 #: From the papers asked for to the digests that their metadata give now, where a source describes them.
 Recompute = Callable[[list[ArxivId]], dict[ArxivId, bytes]]
-
-
-class NoEvidence(Refused):
-    """Nothing vouches for a record: its receipt is worth nothing, and there are no metadata to recompute it from."""
-
-    code = "no_evidence"
-
-
-def _is_compromised(key: RingKey) -> bool:
-    return key.revoked is not None and key.revoked.reason == "compromised"
-
-
-def _late_objection(row: sa.Row[Any], key: RingKey) -> str | None:
-    """Why a record is doubtful that came in under a key known as compromised; None if it came in before."""
-    since = times.parse_seconds(key.revoked.since) if key.revoked else None
-    recorded = times.parse_receipt_time(row.recorded_at)
-    if since is not None and recorded is not None and recorded < since:
-        return None
-    told = key.revoked.since if key.revoked else "?"
-    return (
-        f"{key.key_id} is compromised since {told} and the record came in later, so its receipt is evidence of "
-        "nothing; give its metadata to recompute it"
-    )
 
 
 class SignerFailed(KeyUnusable):
@@ -115,10 +93,8 @@ class Reissue:
         self._refused = refused
         self._failures = 0
         self._signer_error: str | None = None
-        self._checked_receipt = 0
         self.trusted_check: str | None = None
-        if trust_last_check:
-            self._trust_last_check()
+        self._evidence = Evidence(ring, self._last_check() if trust_last_check else 0)
 
     # --- which records ---
 
@@ -200,7 +176,7 @@ class Reissue:
     def _read(self, connection: sa.Connection, condition: sa.ColumnElement[bool], size: int) -> list[sa.Row[Any]]:
         others = receipts.alias()
         first: sa.ColumnElement[Any] = sa.null()
-        if any(_is_compromised(key) for key in self._ring.keys):
+        if self._evidence.needs_origin:
             of_record = sa.select(others.c.receipt).where(others.c.record_id == records.c.id)
             first = of_record.order_by(others.c.id).limit(1).scalar_subquery()
         query = (
@@ -263,7 +239,7 @@ class Reissue:
         key = self._ring.find(receipt.key_id, receipt.public_key_fingerprint)
         if not self._needs(key, receipt.builder_version, named=named):
             return None
-        if digest not in recomputed and (objection := self._objection(row, digest, receipt, key)):
+        if digest not in recomputed and (objection := self._evidence.objection(row, digest, receipt, key)):
             raise NoEvidence(objection)
         new, updated_at = next_receipt(digest, receipt, row.updated_at, self._signer, self._profile, self._clock)
         signed_at, active = times.parse_receipt_time(new.signed_at), self._ring.by_public_key(self._signer.public_key)
@@ -290,42 +266,6 @@ class Reissue:
             ],
         )
 
-    # --- what vouches for a record ---
-
-    def _objection(self, row: sa.Row[Any], digest: bytes, receipt: Receipt, key: RingKey | None) -> str | None:
-        """Why the earlier receipts do not vouch for the record; None if they do.
-
-        The newest must be good. But where the first was made by a key that is known as compromised now, the later ones
-        only repeat what that one said: then the record's own origin must be vouched for.
-        """
-        if objection := self._origin_objection(row):
-            return objection
-        if key is None:
-            return f"the ring does not know the key of its receipt, {receipt.key_id}; give its metadata to recompute it"
-        if _is_compromised(key):
-            return _late_objection(row, key) or self._signature_objection(row, digest, receipt, key)
-        signed_at = times.parse_receipt_time(receipt.signed_at)
-        if signed_at is None:
-            return "its receipt has no time that can be read"
-        if objection := key.objection(signed_at):
-            return objection
-        return self._signature_objection(row, digest, receipt, key)
-
-    def _origin_objection(self, row: sa.Row[Any]) -> str | None:
-        if row.first_receipt is None:
-            return None
-        try:
-            first = msgspec.json.decode(row.first_receipt, type=Receipt)
-        except (msgspec.MsgspecError, UnicodeError):
-            return "its first receipt can't be read"
-        key = self._ring.find(first.key_id, first.public_key_fingerprint)
-        return _late_objection(row, key) if key is not None and _is_compromised(key) else None
-
-    def _signature_objection(self, row: sa.Row[Any], digest: bytes, receipt: Receipt, key: RingKey) -> str | None:
-        if row.receipt_id <= self._checked_receipt or receipt.is_signed_by(key.public_key, digest):
-            return None
-        return f"the signature of its receipt is not {key.key_id}'s"
-
     def _recomputed(self, rows: list[sa.Row[Any]]) -> set[bytes]:
         """The digests that the papers' metadata give now, where a source describes those versions."""
         if self._recompute is None:
@@ -336,15 +276,15 @@ class Reissue:
                 papers.add(msgspec.json.decode(row.canonical, type=CanonicalRecord).arxiv_id)
         return set(self._recompute(sorted(papers, key=str)).values())
 
-    def _trust_last_check(self) -> None:
+    def _last_check(self) -> int:
         with reading(self._engine) as connection:
             last = connection.execute(sa.select(checks).order_by(checks.c.id.desc()).limit(1)).first()
         if last is None or last.failed:
             raise Refused(
                 "there is no check of the whole store that all records passed", hint="run: pith-build store check"
             )
-        self._checked_receipt = last.last_receipt_id
         self.trusted_check = last.checked_at
+        return int(last.last_receipt_id)
 
 
 def _number_of(row: sa.Row[Any]) -> str:

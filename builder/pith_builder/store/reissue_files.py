@@ -25,7 +25,8 @@ from pith_builder.keyring import KeyRing
 from pith_builder.published import PithRecord, Profile
 from pith_builder.signing import Signer, fingerprint
 from pith_builder.sources.pieces import Piece, rows
-from pith_builder.store.reissue import NoEvidence, Progress, Recompute, Refusal
+from pith_builder.store.evidence import NoEvidence
+from pith_builder.store.reissue import Progress, Recompute, Refusal
 from pith_builder.times import Clock
 from pith_builder.verify import verify
 
