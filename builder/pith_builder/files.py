@@ -83,13 +83,18 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file `path` against other processes; it is freed even by kill -9. Raises FileFailed."""
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock file `path` against other processes; it is freed even by kill -9.
+
+    Raises FileFailed, without `wait` also where another process holds it.
+    """
     with failing("open the lock file", path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         with failing("lock the file", path):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_nlink == 0:  # its last holder took it away when it was done
+                raise BlockingIOError(errno.EAGAIN, "another process has just finished here")
         yield
     finally:
         os.close(descriptor)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from datetime import datetime
+from functools import lru_cache
 from importlib import resources
 from typing import ClassVar, Literal, Self
 
@@ -14,6 +17,11 @@ from pith_builder.documents import Document
 from pith_builder.errors import InvalidInput, InvalidKeyRing, shown
 from pith_builder.signing import PUBLIC_KEY_BYTES, decode_base64, encode_base64, fingerprint
 from pith_builder.statements import Reason, Statement
+
+#: Statements of a ring, at most: many times what decades of rotations need.
+MAX_STATEMENTS = 1000
+
+_KEY_ID = re.compile(r"(?!\.)[!-.0-~]{1,128}", re.ASCII)
 
 State = Literal["next", "active", "retired", "revoked"]
 Use = Literal["receipts", "recovery", "verify"]
@@ -82,9 +90,13 @@ class RingKey(msgspec.Struct, frozen=True):
 
     def problem(self) -> str | None:
         """What is wrong with the entry in itself; None if nothing is."""
+        return _problem(self)
+
+    def _find_problem(self) -> str | None:
         public_key = decode_base64(self.public_key_b64, PUBLIC_KEY_BYTES)
-        if not self.key_id:
-            return "key_id is empty"
+        if not _KEY_ID.fullmatch(self.key_id):
+            why = "is empty" if not self.key_id else "has a space, a slash, a first dot, or what is no printable ASCII"
+            return f"key_id {why}"
         if public_key is None:
             return "public_key_b64 is not the canonical base64 of 32 bytes"
         if not nacl.bindings.crypto_core_ed25519_is_valid_point(public_key):
@@ -97,6 +109,11 @@ class RingKey(msgspec.Struct, frozen=True):
         if (self.state == "revoked") != (self.revoked is not None):
             return "state and revoked don't agree"
         return None
+
+
+@lru_cache(maxsize=4096)
+def _problem(key: RingKey) -> str | None:
+    return key._find_problem()  # remembered, since a ring is checked anew after each move
 
 
 class KeyRing(Document, frozen=True):
@@ -119,8 +136,10 @@ class KeyRing(Document, frozen=True):
             ("key_id", [key.key_id for key in self.keys]),
             ("fingerprint", [key.fingerprint for key in self.keys]),
         ):
-            if twice := {value for value in values if values.count(value) > 1}:
+            if twice := [value for value, count in Counter(values).items() if count > 1]:
                 raise InvalidKeyRing(f"{what} {shown(min(twice))} stands twice", field="keys")
+        if len(self.statements) > MAX_STATEMENTS:
+            raise InvalidKeyRing(f"more than {MAX_STATEMENTS} statements", field="statements")
         active = [key.key_id for key in self.keys if key.use == "receipts" and key.state == "active"]
         if len(active) > 1:
             raise InvalidKeyRing(f"several keys are active: {', '.join(active)}", field="keys")

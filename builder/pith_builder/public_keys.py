@@ -55,6 +55,10 @@ def to_ssh(public_key: bytes, comment: str) -> str:
 def read(data: bytes) -> tuple[bytes, str | None]:
     """The raw public key (32 bytes) and the id that JSON or an SSH comment gives it. Raises InvalidPublicKey."""
     text = data.decode(errors="replace")
+    if "PRIVATE KEY" in text:
+        raise InvalidPublicKey(
+            "this is a private key; only its public half is taken in", hint="ssh-keygen -y prints it"
+        )
     if pem := _PEM.fullmatch(text):
         return _behind(_SPKI_HEAD, "".join(pem[1].split()), "PEM"), None
     if ssh := _SSH.fullmatch(text):

@@ -17,6 +17,9 @@ from pith_builder.keyring import KeyRing, Revocation, RingKey
 from pith_builder.signing import PUBLIC_KEY_BYTES, decode_base64, fingerprint
 from pith_builder.statements import RevocationBody, RotationBody, Statement, body_sha256
 
+#: The end of a key that was never active and has no time of its own.
+_NEVER = "1970-01-01T00:00:00Z"
+
 
 class IllegalMove(KeyUnusable):
     """A change of the key ring that its rules forbid."""
@@ -69,7 +72,7 @@ def retire(ring: KeyRing, key_id: str, now: datetime) -> KeyRing:
         raise IllegalMove(f"{key_id} is {key.state} already")
     if key.use == "receipts" and key.state == "active":
         raise IllegalMove(f"{key_id} is the active key", hint="pith-build keys rotate retires it and names the next")
-    end = key.not_before if key.state == "next" else None  # a key that only waited has signed nothing
+    end = (key.not_before or _NEVER) if key.state == "next" else None  # what only waited has signed nothing
     return ring.with_key(msgspec.structs.replace(key, state="retired", not_after=end or times.seconds(now)))
 
 
@@ -83,32 +86,63 @@ def follow(pins: KeyRing, ring: KeyRing) -> KeyRing:
     over; a ring that lacks a statement of `pins`, or has another in its place, is refused. Raises BrokenChain.
     """
     for index, known in enumerate(pins.statements):
-        if index >= len(ring.statements) or ring.statements[index] != known:
+        if index >= len(ring.statements):
+            raise BrokenChain(index, "the pinned ring has it and this one lacks it: this ring is older")
+        if ring.statements[index] != known:
             raise BrokenChain(index, "the pinned ring has another statement here")
     trusted, previous = pins, None
-    begun = bool(pins.statements)
+    begun, verified = bool(pins.statements), len(pins.statements)
     for index, statement in enumerate(ring.statements):
         if index >= len(pins.statements):
-            concerns = _concerns(statement, trusted)
-            begun = begun or concerns
             try:
-                if concerns or (begun and isinstance(statement.body, RotationBody)):
-                    trusted = _moved(trusted, statement, previous)
-                else:  # it is about keys that this verifier knows nothing of, and so trusts in no case
-                    _check_previous(statement, previous)
+                moved = _followed(trusted, statement, previous, ring.statements[:index], begun=begun)
             except IllegalMove as illegal:
                 raise BrokenChain(index, illegal.message) from None
+            if moved is not None:
+                trusted, begun, verified = moved, True, index + 1
         previous = statement
-    return trusted.replace(statements=ring.statements)
+    # What was passed over behind the last statement that was verified might be anyone's: it is not taken along.
+    return trusted.replace(statements=ring.statements[:verified])
 
 
-def _concerns(statement: Statement, trusted: KeyRing) -> bool:
+def _followed(
+    trusted: KeyRing, statement: Statement, previous: Statement | None, earlier: list[Statement], *, begun: bool
+) -> KeyRing | None:
+    """The ring that a verifier trusts after a statement; None where it tells nothing about keys that are known."""
     body = statement.body
     if isinstance(body, RevocationBody):
-        return trusted.by_id(body.key_id) is not None
+        key = trusted.by_id(body.key_id)
+        if key is None:
+            return None
+        pinned_so = key.revoked is not None and not _is_worse(body, key.revoked)
+        if pinned_so and body not in [s.body for s in earlier]:
+            return None  # the verifier knew that, and perhaps more
+        return _moved(trusted, statement, previous)
+    _check_previous(statement, previous)
     old, new = trusted.by_id(body.from_), trusted.by_id(body.to)
-    happened_before = old is not None and old.state == "retired" and new is not None and new.state != "next"
-    return old is not None and (not happened_before or bool(trusted.statements))
+    if old is None and not begun:
+        return None
+    if (
+        not begun
+        and old is not None
+        and old.state in ("retired", "revoked")
+        and new is not None
+        and new.state != "next"
+    ):
+        return _known_before(trusted, statement, old, new)
+    return _moved(trusted, statement, previous)
+
+
+def _known_before(trusted: KeyRing, statement: Statement, old: RingKey, new: RingKey) -> KeyRing | None:
+    """A rotation between two pinned keys, from before they were pinned: it tells that one follows the other."""
+    body = statement.body
+    same = isinstance(body, RotationBody) and old.fingerprint == body.from_fingerprint
+    same = same and isinstance(body, RotationBody) and new.public_key_b64 == body.to_public_key_b64
+    if not same or not statement.is_signed_by(new.key_id, new.public_key):
+        return None
+    if not statement.is_signed_by(old.key_id, old.public_key):
+        return None
+    return trusted.replace(statements=[*trusted.statements, statement])
 
 
 # --- one move ----------------------------------------------------------------------------------------------------
@@ -139,7 +173,7 @@ def _rotated(ring: KeyRing, body: RotationBody, statement: Statement) -> KeyRing
         raise IllegalMove(f"it rotates from {old.key_id}, which is {old.state}: a fork or a replay")
     new = _next_key(ring, body, old)
     effective = _time(body.effective_at)
-    if old.not_before is not None and effective < _time(old.not_before):
+    if not body.is_emergency and old.not_before is not None and effective < _time(old.not_before):
         raise IllegalMove(f"it takes effect before {old.key_id} became valid: back-dated")
     if body.is_emergency:
         authority = _recovery_key(ring, statement, old)
@@ -160,7 +194,8 @@ def _next_key(ring: KeyRing, body: RotationBody, old: RingKey) -> RingKey:
     known = ring.find(body.to, fingerprint(public_key))
     if known is None and (ring.by_id(body.to) or ring.by_public_key(public_key)):
         raise IllegalMove(f"{body.to} is known with another key, or its key with another id")
-    if known is not None and known.state != "next":
+    pinned_too = known is not None and known.state == "active" and known.use == old.use == "verify" and known != old
+    if known is not None and known.state != "next" and not pinned_too:
         raise IllegalMove(f"it rotates to {body.to}, which is {known.state} already: a replay")
     return RingKey.of(body.to, public_key, "active", old.use, _time(body.effective_at))
 
@@ -178,7 +213,7 @@ def _after_rotation(old: RingKey, body: RotationBody) -> RingKey:
 def _revoked(ring: KeyRing, body: RevocationBody, statement: Statement) -> KeyRing:
     key = _named(ring, body.key_id)
     _time(body.since)
-    if key.revoked is not None:
+    if key.revoked is not None and not _is_worse(body, key.revoked):
         raise IllegalMove(f"{key.key_id} is revoked already: a replay")
     signer = ring.by_id(statement.signatures[0].key_id) if len(statement.signatures) == 1 else None
     if signer is not None and signer.state == "active" and signer != key and _is_of_one_issuer(ring, key, signer):
@@ -186,9 +221,14 @@ def _revoked(ring: KeyRing, body: RevocationBody, statement: Statement) -> KeyRi
     else:  # the active key can't be trusted to revoke itself, nor a thief of it to revoke the recovery key
         authority = _recovery_key(ring, statement, key)
     _check_signatures(statement, authority)
-    end = key.not_before if key.state == "next" else key.not_after  # a key that only waited has signed nothing
+    end = (key.not_before or _NEVER) if key.state == "next" else key.not_after  # what only waited has signed nothing
     revoked = Revocation(body.since, body.reason)
     return ring.with_key(msgspec.structs.replace(key, state="revoked", not_after=end, revoked=revoked))
+
+
+def _is_worse(body: RevocationBody, known: Revocation) -> bool:
+    """Whether a further revocation tells of more harm: a compromise that wasn't known, or that began earlier."""
+    return body.reason == "compromised" and (known.reason != "compromised" or body.since < known.since)
 
 
 def _is_of_one_issuer(ring: KeyRing, key: RingKey, active: RingKey) -> bool:
@@ -208,8 +248,11 @@ def _recovery_key(ring: KeyRing, statement: Statement, key: RingKey) -> RingKey:
     if key.use == "verify":
         raise IllegalMove(f"{key.key_id} is another issuer's; pin that issuer's own ring to follow its emergencies")
     signers = {signature.key_id for signature in statement.signatures}
+    body = statement.body
+    time = body.effective_at if isinstance(body, RotationBody) else body.since
     for recovery in ring.keys:
-        if recovery.use == "recovery" and recovery.state == "active" and recovery.key_id in signers:
+        in_time = recovery.not_after is None or _time(time) < _time(recovery.not_after)
+        if recovery.use == "recovery" and recovery.state == "active" and in_time and recovery.key_id in signers:
             return recovery
     raise IllegalMove("no recovery key that is trusted here signed it")
 

@@ -37,7 +37,7 @@ def parse_record_time(text: str) -> datetime | None:
 
 
 def _parse(form: re.Pattern[str], text: str) -> datetime | None:
-    if form.fullmatch(text) is None:
+    if not isinstance(text, str) or form.fullmatch(text) is None:  # a damaged store may hold anything
         return None
     try:
         return datetime.fromisoformat(text)

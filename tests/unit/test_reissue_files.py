@@ -374,8 +374,33 @@ def test_until_the_end_nothing_has_its_name(every_two: None, source: Any, steps:
     partial = {f"b{kind}.jsonl.partial" for kind in ("", ".history", ".refused")}
     seen = [names(tmp_path) for _ in steps()]
     assert len(seen) > 3
-    assert all(at_the_step == {"a.jsonl", ".b.jsonl.checkpoint"} | partial for at_the_step in seen[:-1])
-    assert seen[-1] == {"a.jsonl", "b.jsonl", "b.history.jsonl", "b.refused.jsonl"}
+    assert all(
+        at_the_step == {"a.jsonl", ".b.jsonl.checkpoint", ".b.jsonl.lock"} | partial for at_the_step in seen[:-1]
+    )
+    assert seen[-1] - {".b.jsonl.lock"} == {"a.jsonl", "b.jsonl", "b.history.jsonl", "b.refused.jsonl"}
+    assert names(tmp_path) == {"a.jsonl", "b.jsonl", "b.history.jsonl", "b.refused.jsonl"}
+
+
+def test_second_run_onto_one_target_is_refused_while_the_first_goes_on(
+    every_two: None, source: Any, steps: Any, tmp_path: Path
+) -> None:
+    source(b"\n".join(MIXED))
+    first = steps()
+    next(first)
+    with pytest.raises(FileFailed, match="lock"):
+        next(steps())
+    *_, last = first
+    assert (last.reissued, last.refused) == (5, 2)
+
+
+@pytest.mark.parametrize("name", ["b.jsonl.partial", "b.history.jsonl.partial", "b.refused.jsonl.partial"])
+def test_input_that_is_an_output_is_refused_and_stays(source: Any, steps: Any, tmp_path: Path, name: str) -> None:
+    source(line())
+    (tmp_path / "a.jsonl").rename(tmp_path / name)
+    before = (tmp_path / name).read_bytes()
+    with pytest.raises(FileFailed, match="one of the outputs"):
+        list(steps(source=tmp_path / name))
+    assert (tmp_path / name).read_bytes() == before
 
 
 def test_input_that_is_not_there_is_a_failed_file_and_leaves_none(steps: Any, tmp_path: Path) -> None:
@@ -386,7 +411,7 @@ def test_input_that_is_not_there_is_a_failed_file_and_leaves_none(steps: Any, tm
 
 def test_target_in_no_folder_is_a_failed_file(source: Any, steps: Any, tmp_path: Path) -> None:
     source(line())
-    with pytest.raises(FileFailed, match="can't write"):
+    with pytest.raises(FileFailed, match="No such file"):
         list(steps(target=tmp_path / "nowhere" / "b.jsonl"))
 
 
@@ -414,8 +439,9 @@ def uninterrupted(tmp_path: Path, every_two: None) -> dict[str, bytes]:
 
 
 def _left(folder: Path) -> dict[str, bytes]:
-    """Name -> content of what lies in a folder, but for temporary files that a kill may leave."""
-    files = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith("..")]
+    """Name -> content of what lies in a folder, but for temporary files and locks that a kill may leave."""
+    left = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith("..")]
+    files = [path for path in left if path.suffix != ".lock"]
     return {path.name: path.read_bytes() for path in files}
 
 

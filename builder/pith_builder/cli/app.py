@@ -56,7 +56,9 @@ def _settings(
     home: Annotated[str | None, typer.Option(metavar="DIR", help="Folder of keys, store and cache.")] = None,
     store: Annotated[str | None, typer.Option(metavar="URL", help="Store; default sqlite in the home.")] = None,
     keyring: Annotated[str | None, typer.Option(metavar="FILE", help="Key ring; default in the home.")] = None,
-    key: Annotated[str | None, typer.Option(metavar="URI", help="Signer: file:PATH, env:NAME, agent:KEY, pkcs11:…")] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="URI", help="Signer: file:PATH, env:NAME, agent:KEY, pkcs11:…")
+    ] = None,
     catalog: Annotated[
         list[str] | None, typer.Option(metavar="FILE|DIR", help="Metadata to find papers in; may be repeated.")
     ] = None,

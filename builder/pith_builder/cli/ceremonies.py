@@ -11,7 +11,7 @@ import typer
 from pith_builder.cli.settings import Settings
 
 if TYPE_CHECKING:
-    from pith_builder.keyring import RingKey
+    from pith_builder.keyring import KeyRing, RingKey
     from pith_builder.signers.ceremony import Ceremony
     from pith_builder.signing import Signer
     from pith_builder.statements import Statement
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
 def rotate(
     ctx: typer.Context,
-    reason: Annotated[str, typer.Option(help="Why, in the statement; compromised and lost need a recovery key.")] = (
-        "scheduled"
-    ),
+    reason: Annotated[
+        str, typer.Option(help="scheduled, superseded; or compromised, lost, which need a recovery key.")
+    ] = "scheduled",
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Since when the old key is compromised or lost; now without it.")
+    ] = None,
     issuer: Annotated[str, typer.Option(help="First part of the new key's id.")] = "local",
     level: Annotated[
         str, typer.Option("--kdf", help="Cost of unlocking the new key: interactive, moderate or sensitive.")
@@ -50,24 +53,27 @@ def rotate(
 
     from pith_builder import files
     from pith_builder.cli import output, passphrase
-    from pith_builder.signers.ceremony import authority, read_statement, write_statement
+    from pith_builder.signers.ceremony import ROTATION_REASONS, read_statement, write_statement
     from pith_builder.statements import EMERGENCIES, RotationBody
     from pith_builder.times import parse_seconds
 
     rites = ceremony(ctx.obj)
     if abandon:
-        rites.end_active(None)
+        rites.abandon()
         return
     if complete is not None:
-        rites.carry_out(read_statement(files.read(Path(complete))), _wait_until)
+        statement = read_statement(files.read(Path(complete)))
+        rites.check_prepared(statement)
+        rites.carry_out(statement, _wait_until)
         _tell_what_comes_next(rites, ctx.obj)
         return
+    if reason not in ROTATION_REASONS:
+        raise typer.BadParameter(f"{reason} is none of {', '.join(ROTATION_REASONS)}", param_hint="--reason")
     emergency = reason in EMERGENCIES
-
-    def open_own(key: RingKey) -> Signer:
-        return open_key(ctx.obj, rites, key, recovery if emergency else ctx.obj.key)
-
-    ours = authority(rites.seen, emergency=emergency, open_key=open_own)
+    begun = None if since is None else _past(since, rites, "--since")
+    if begun is not None and not emergency:
+        raise typer.BadParameter("goes with --reason compromised or lost", param_hint="--since")
+    ours = _authority(ctx.obj, rites, recovery, emergency=emergency)
     to = rites.next_key()
     if to is None and prepare is None:
         secret = None if unencrypted else passphrase.new()
@@ -78,14 +84,18 @@ def rotate(
             "there is no next key: keys import --use receipts takes one in", param_hint="--prepare"
         )
     when = None if effective_at is None else parse_seconds(effective_at)
-    if effective_at is not None and (when is None or prepare is None):
+    if effective_at is not None and (when is None or when <= rites.clock() or prepare is None):
         raise typer.BadParameter(
-            "takes a time such as 2026-11-30T12:00:00Z, with --prepare", param_hint="--effective-at"
+            "takes a time to come, such as 2026-11-30T12:00:00Z, with --prepare", param_hint="--effective-at"
         )
+    old = rites.seen.active()
+    if begun is not None and old is not None:
+        revocation = rites.prepare_revocation(old.key_id, begun, "lost" if reason == "lost" else "compromised")
+        rites.carry_out(revocation.signed_by(ours))
     statement = rites.prepare_rotation(to, reason, when).signed_by(ours)
     if prepare is not None:
         files.replace(Path(prepare), write_statement(statement))
-        if not emergency and isinstance(statement.body, RotationBody):
+        if isinstance(statement.body, RotationBody) and rites.seen.active() is not None:
             rites.end_active(parse_seconds(statement.body.effective_at))
             output.print_note(f"{statement.body.from_} signs until {statement.body.effective_at}")
         output.print_note(f"{to.key_id} signs it with: pith-build keys sign {prepare} --key URI")
@@ -112,11 +122,12 @@ def sign(
     if not ctx.obj.key:
         raise KeyMissing("no signer is named", hint="name the key that signs with --key URI")
     statement = read_statement(files.read(Path(file)))
-    signer = open_signer(ctx.obj.key, Opening(ring_file.load(ctx.obj.keyring), passphrase.existing))
+    ring = ring_file.load(ctx.obj.keyring)
+    signer = open_signer(ctx.obj.key, Opening(ring, passphrase.existing))
     output.print_note(f"the statement: {canonical_body(statement.body).decode()}")
     if signer.key_id in [signature.key_id for signature in statement.signatures]:
         raise IllegalMove(f"{signer.key_id} has signed it already")
-    if not _is_party(signer.key_id, statement):
+    if not _is_party(signer.key_id, statement, ring):
         raise IllegalMove(
             f"{signer.key_id} has no part in it", hint="name the key that it rotates from or to with --key"
         )
@@ -148,24 +159,16 @@ def revoke(
     from typing import get_args
 
     from pith_builder.cli import output
-    from pith_builder.signers.ceremony import authority
     from pith_builder.statements import Reason
-    from pith_builder.times import parse_seconds
 
     if reason not in get_args(Reason):
         raise typer.BadParameter(f"{reason} is none of {', '.join(get_args(Reason))}", param_hint="--reason")
     rites = ceremony(ctx.obj)
-    time_ = rites.clock() if since is None else parse_seconds(since)
-    if time_ is None:
-        raise typer.BadParameter(f"{since} is no time such as 2026-11-30T12:00:00Z", param_hint="--since")
+    time_ = rites.clock() if since is None else _past(since, rites, "--since")
     active = rites.seen.active()
     emergency = recovery is not None or active is None or active.key_id == key_id
-
-    def open_own(key: RingKey) -> Signer:
-        return open_key(ctx.obj, rites, key, recovery if emergency else ctx.obj.key)
-
     statement = rites.prepare_revocation(key_id, time_, reason)  # type: ignore[arg-type]  # checked above
-    rites.carry_out(statement.signed_by(authority(rites.seen, emergency=emergency, open_key=open_own)))
+    rites.carry_out(statement.signed_by(_authority(ctx.obj, rites, recovery, emergency=emergency)))
     output.print_note("publish the ring: pith-build keys export --ring")
     if active is not None and active.key_id == key_id:
         output.print_note(f"then put another key in its place: pith-build keys rotate --reason {reason} --recovery URI")
@@ -194,11 +197,35 @@ def open_key(settings: Settings, rites: Ceremony, key: RingKey, uri: str | None)
     return signer
 
 
-def _is_party(key_id: str, statement: Statement) -> bool:
+def _authority(settings: Settings, rites: Ceremony, recovery: str | None, *, emergency: bool) -> Signer:
+    from pith_builder.cli import passphrase
+    from pith_builder.signers import Opening, open_signer
+    from pith_builder.signers.ceremony import active_authority, recovery_authority
+
+    if not emergency:
+        return active_authority(rites.seen, lambda key: open_key(settings, rites, key, settings.key))
+    named = None if recovery is None else open_signer(recovery, Opening(rites.seen, passphrase.existing))
+    return recovery_authority(rites.seen, named, lambda key: open_key(settings, rites, key, None))
+
+
+def _past(text: str, rites: Ceremony, option: str) -> datetime:
+    from pith_builder.times import parse_seconds
+
+    time_ = parse_seconds(text)
+    if time_ is None or time_ > rites.clock():
+        raise typer.BadParameter(f"{text} is no past time such as 2026-11-30T12:00:00Z", param_hint=option)
+    return time_
+
+
+def _is_party(key_id: str, statement: Statement, ring: KeyRing) -> bool:
     from pith_builder.statements import RotationBody
 
     body = statement.body
-    return not isinstance(body, RotationBody) or body.is_emergency or key_id in (body.from_, body.to)
+    key = ring.by_id(key_id)
+    is_recovery = key is not None and key.use == "recovery"
+    if not isinstance(body, RotationBody):
+        return is_recovery or (key is not None and key.state == "active")
+    return key_id == body.to or (is_recovery if body.is_emergency else key_id == body.from_)
 
 
 def _wait_until(time_: datetime) -> None:

@@ -59,6 +59,7 @@ def list_(
     for key in rings.trusted(ctx.obj).keys:
         count = carried.get(key.fingerprint, 0)
         text = f"{key.key_id}  {key.fingerprint}  {key.state}  {key.use}  {count}"
+        text += f"  until {key.not_after}" if key.state == "active" and key.not_after else ""
         line = {**{name: getattr(key, name) for name in key.__struct_fields__}, "receipts": count}
         output.print_data(output.to_json(line) if as_json else text)
 
@@ -100,6 +101,8 @@ def export(
 
     if form not in FORMS:
         raise typer.BadParameter(f"{form} is none of {', '.join(FORMS)}", param_hint="--format")
+    if ring and form != "json":
+        raise typer.BadParameter("a ring is only exported as json", param_hint="--format")
     if ring:
         output.print_data(ring_file.load(ctx.obj.keyring).to_json())
     else:

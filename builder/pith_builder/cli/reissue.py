@@ -90,11 +90,12 @@ def reissue(
             signer.opened()  # before any transaction: a passphrase may be asked for
         steps = run.run_all(old_key, limit) if ids is None else run.run_named(ids, limit)
     progress = Progress(0)
+    begun = False
     try:
         for step in shown(steps, now):
-            progress = step
+            progress, begun = step, True
     finally:
-        if refused is not None:
+        if refused is not None and begun:
             files.replace(Path(refused), refusals.to_json_lines())
         summary = {"reissued": progress.reissued, "refused": progress.refused}
         text = f"reissued {progress.reissued}, refused {progress.refused}"

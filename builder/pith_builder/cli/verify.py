@@ -63,7 +63,10 @@ def verify(
             else:
                 if not quiet:
                     _print_report(place, result)
-                items.done(name, f"{'ok' if result.ok else 'FAILED'}: {result.pith_number or place}", not result.ok)
+                outcome = f"ok: {result.pith_number}"
+                if not result.ok:
+                    outcome = f"FAILED: {result.pith_number or place}: {', '.join(c.name for c in result.failed)}"
+                items.done(name, outcome, not result.ok)
     if not quiet and not as_json:
         output.print_data("not bound by hash or signature: " + "; ".join(NOT_BOUND))
     raise typer.Exit(items.exit_code())

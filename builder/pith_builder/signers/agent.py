@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+import time
 
 from pith_builder.errors import KeyLocked, KeyMissing
 from pith_builder.keyring import RingKey
@@ -81,22 +82,26 @@ def _listed(address: str) -> list[bytes]:
 
 def _ask(address: str, kind: int, payload: bytes) -> bytes:
     message = bytes([kind]) + payload
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_TIMEOUT_SECONDS)
             connection.connect(address)
             connection.sendall(struct.pack(">I", len(message)) + message)
-            (length,) = struct.unpack(">I", _receive(connection, 4))
+            (length,) = struct.unpack(">I", _receive(connection, 4, deadline))
             if not 0 < length <= _LARGEST_ANSWER:
                 raise KeyMissing("ssh-agent gave an answer that can't be read")
-            return _receive(connection, length)
+            return _receive(connection, length, deadline)
     except OSError as error:
         raise KeyMissing(f"ssh-agent can't be reached: {error.strerror or error}") from None
 
 
-def _receive(connection: socket.socket, length: int) -> bytes:
+def _receive(connection: socket.socket, length: int, deadline: float) -> bytes:
     data = b""
     while len(data) < length:
+        if (left := deadline - time.monotonic()) <= 0:
+            raise TimeoutError("it takes too long")
+        connection.settimeout(left)
         if not (part := connection.recv(length - len(data))):
             raise ConnectionError("it hung up")
         data += part

@@ -15,14 +15,16 @@ import msgspec
 
 from pith_builder import files, public_keys, times
 from pith_builder.documents import loads, typed
-from pith_builder.errors import InvalidInput, InvalidSetting, KeyMissing, shown
+from pith_builder.errors import InvalidInput, InvalidSetting, KeyMissing, KeyUnfit, shown
 from pith_builder.keyring import KeyRing, RingKey, State, Use
 from pith_builder.rotation import IllegalMove, move, rotation_body
 from pith_builder.signers import GENERATE, key_file, ring_file
+from pith_builder.signers.inspection import chain_faults
 from pith_builder.signing import SeedSigner, Signer
-from pith_builder.statements import Reason, RevocationBody, Statement
+from pith_builder.statements import Reason, RevocationBody, RotationBody, Statement
 from pith_builder.times import Clock
 
+_KEY_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,126}", re.ASCII)
 _LONGEST_WAIT = timedelta(minutes=1)
 
 _ISSUER = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,62}", re.ASCII)
@@ -90,6 +92,22 @@ class Ceremony:
         ended = msgspec.structs.replace(active, not_after=None if at is None else times.seconds(at))
         self.change(lambda ring: ring.with_key(ended))
 
+    def abandon(self) -> None:
+        """Take a preparation back. Raises IllegalMove where there is none."""
+        active = self.seen.active()
+        if active is None or active.not_after is None:
+            raise IllegalMove("no rotation is prepared")
+        self.end_active(None)
+
+    def check_prepared(self, statement: Statement) -> None:
+        """Raise IllegalMove for a statement that was not prepared last: its time would void receipts made since."""
+        active, body = self.seen.active(), statement.body
+        if active is not None and isinstance(body, RotationBody) and active.not_after != body.effective_at:
+            raise IllegalMove(
+                "this is not the statement that was prepared last, or it was taken back",
+                hint="prepare it anew: pith-build keys rotate --prepare FILE",
+            )
+
     def prepare_revocation(self, key_id: str, since: datetime, reason: Reason) -> Statement:
         """The unsigned statement of a revocation."""
         active = self.seen.active()
@@ -99,6 +117,10 @@ class Ceremony:
 
     def carry_out(self, statement: Statement, wait_until: Callable[[datetime], None] = lambda _: None) -> KeyRing:
         """Move the ring by a signed statement. Raises IllegalMove, also where the ring has changed meanwhile."""
+        if faults := chain_faults(self.seen):
+            raise IllegalMove(
+                f"the ring's statements don't hold together: {faults[0]}", hint="restore the ring from its backup"
+            )
         body = statement.body
         effective_at = None if isinstance(body, RevocationBody) else times.parse_seconds(body.effective_at)
         if effective_at is not None and effective_at - self.clock() > _LONGEST_WAIT:
@@ -123,8 +145,12 @@ class Ceremony:
         """Add a public key: of others to verify with, of a recovery key, or the next of our own made elsewhere."""
         public_key, named = public_keys.read(data)
         name = key_id or named
-        if not name:
-            raise InvalidSetting("the file gives the key no id", field="id", hint="name one with --id")
+        if not name or not _KEY_ID.fullmatch(name):
+            raise InvalidSetting(
+                f"{shown(name)} can't be a key's id",
+                field="id",
+                hint="letters, digits, . _ @ and -; name one with --id",
+            )
         if self.seen.by_id(name) or self.seen.by_public_key(public_key):
             raise IllegalMove(f"{name}, or its key under another id, is in the ring already")
         state: State = "next" if use == "receipts" else "active"
@@ -140,19 +166,26 @@ class Ceremony:
         return f"{issuer}-v{version}-{now:%Y-%m}"
 
 
-def authority(ring: KeyRing, *, emergency: bool, open_key: Callable[[RingKey], Signer]) -> Signer:
-    """Who signs for the old side of a move: the active key, or after compromise or loss a recovery key."""
-    if emergency:
-        key = next((k for k in ring.keys if k.use == "recovery" and k.state == "active"), None)
-        if key is None:
-            raise KeyMissing(
-                "the ring has no recovery key, and after compromise or loss only that can sign",
-                hint="publish a new ring and have everyone pin it; then make one: pith-build keys generate --recovery",
-            )
-        return open_key(key)
+def active_authority(ring: KeyRing, open_key: Callable[[RingKey], Signer]) -> Signer:
+    """Who signs for the old side of a move in good order: the active key."""
     if (key := ring.active()) is None:
         raise KeyMissing("the key ring has no active key", hint=GENERATE)
     return open_key(key)
+
+
+def recovery_authority(ring: KeyRing, signer: Signer | None, open_key: Callable[[RingKey], Signer]) -> Signer:
+    """Who signs after compromise or loss: a recovery key of the ring, `signer` where one is named."""
+    known = [key for key in ring.keys if key.use == "recovery" and key.state == "active"]
+    if not known:
+        raise KeyMissing(
+            "the ring has no recovery key, and after compromise or loss only that can sign",
+            hint="make a new ring with a recovery key, publish it by a way that people trust, and have them pin it",
+        )
+    if signer is None:
+        return open_key(known[0])
+    if signer.public_key not in [key.public_key for key in known]:
+        raise KeyUnfit(f"{signer.key_id} is no recovery key of the ring", hint="name it with --recovery URI")
+    return signer
 
 
 class InvalidStatement(InvalidInput):
@@ -168,6 +201,9 @@ def write_statement(statement: Statement) -> bytes:
     """A statement as its file holds it."""
     return msgspec.json.format(msgspec.json.encode(statement), indent=1) + b"\n"
 
+
+#: Why a key is rotated, as the command line takes it; a verifier takes any text.
+ROTATION_REASONS = ("scheduled", "superseded", "compromised", "lost")
 
 FORMS = ("json", "pem", "ssh")
 

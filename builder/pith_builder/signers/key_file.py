@@ -20,7 +20,7 @@ from nacl.pwhash import argon2id
 from pith_builder import files
 from pith_builder.documents import Document
 from pith_builder.errors import FileFailed, InvalidInput, KeyLocked, KeyMissing, KeyUnfit, PithError
-from pith_builder.signers import GENERATE, Opening
+from pith_builder.signers import Opening
 from pith_builder.signing import PUBLIC_KEY_BYTES, SEED_BYTES, SeedSigner, decode_base64, encode_base64
 
 #: Cost of unlocking: name -> (argon2id operations, memory in bytes).
@@ -32,6 +32,12 @@ LEVELS = {
 _MAX_OPERATIONS, _MAX_MEMORY = 16, argon2id.MEMLIMIT_SENSITIVE
 _SECRETBOX_BYTES = nacl.secret.SecretBox.NONCE_SIZE + nacl.secret.SecretBox.MACBYTES + SEED_BYTES
 _LARGEST_FILE = 65536
+
+
+_WHERE = (
+    "name where the key is (--key, --next-key or --recovery URI), or restore the file from its backup; a key that is "
+    "lost is replaced by: pith-build keys rotate --reason lost"
+)
 
 
 class InvalidKeyFile(InvalidInput):
@@ -98,7 +104,7 @@ def _read_private(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
-        raise KeyMissing("there is no key file", hint=GENERATE) from None
+        raise KeyMissing("there is no key file", hint=_WHERE) from None
     except OSError as error:
         raise KeyMissing(f"the key file can't be opened: {error.strerror}") from None
     try:

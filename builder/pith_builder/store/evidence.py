@@ -34,7 +34,7 @@ class Evidence:
     @property
     def needs_origin(self) -> bool:
         """Whether a record's first receipt must be looked at too."""
-        return any(_is_compromised(key) for key in self._ring.keys)
+        return has_compromised(self._ring)
 
     def objection(self, row: sa.Row[Any], digest: bytes, receipt: Receipt, key: RingKey | None) -> str | None:
         """Why the earlier receipts do not vouch for the record; None if they do.
@@ -69,6 +69,11 @@ class Evidence:
         if row.receipt_id <= self._checked_receipt or receipt.is_signed_by(key.public_key, digest):
             return None
         return f"the signature of its receipt is not {key.key_id}'s"
+
+
+def has_compromised(ring: KeyRing) -> bool:
+    """Whether a key of the ring is known as compromised."""
+    return any(_is_compromised(key) for key in ring.keys)
 
 
 def _is_compromised(key: RingKey) -> bool:

@@ -193,7 +193,7 @@ class Reissue:
             )
             .select_from(current)
             .join(records, records.c.id == current.c.record_id)
-            .join(receipts, receipts.c.id == current.c.receipt_id)
+            .join(receipts, receipts.c.id == current.c.receipt_id, isouter=True)
             .where(condition)
             .order_by(current.c.record_id)
             .limit(size)
@@ -233,7 +233,7 @@ class Reissue:
     def _next(self, row: sa.Row[Any], recomputed: set[bytes], *, named: bool) -> tuple[int, bytes, str, str] | None:
         digest = _checked_digest(row)
         try:
-            receipt = msgspec.json.decode(row.receipt, type=Receipt)
+            receipt = msgspec.json.decode(row.receipt or b"", type=Receipt)
         except (msgspec.MsgspecError, UnicodeError):
             raise AlteredRecord("its stored receipt can't be read") from None
         key = self._ring.find(receipt.key_id, receipt.public_key_fingerprint)

@@ -25,7 +25,7 @@ from pith_builder.keyring import KeyRing
 from pith_builder.published import PithRecord, Profile
 from pith_builder.signing import Signer, fingerprint
 from pith_builder.sources.pieces import Piece, rows
-from pith_builder.store.evidence import NoEvidence
+from pith_builder.store.evidence import NoEvidence, has_compromised
 from pith_builder.store.reissue import Progress, Recompute, Refusal
 from pith_builder.times import Clock
 from pith_builder.verify import verify
@@ -38,7 +38,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """How far a run came: place in the input, and the sizes of the three outputs, in bytes."""
 
     input_size: int
-    input_head_sha256: str
+    input_ends_sha256: str
     key_fingerprint: str
     line: int = 0
     offset: int = 0
@@ -82,6 +82,18 @@ class FileReissue:
         A record that is refused is copied too, so that none is lost. Raises FileFailed, InvalidJson for a line that is
         too long to copy, or what the signer raises.
         """
+        if self._source.resolve() in [path.resolve() for path in self._partials]:
+            raise FileFailed("the input is one of the outputs", hint="name another with --out").at(
+                file=str(self._source)
+            )
+        lock = self._kept.with_suffix(".lock")
+        with files.locked(lock, wait=False):
+            try:
+                yield from self._run()
+            finally:
+                lock.unlink(missing_ok=True)
+
+    def _run(self) -> Iterator[Progress]:
         with files.failing("read the file", self._source), open(self._source, "rb") as stream:
             start = self._begin(stream)
             progress = Progress(start.reissued + start.refused, start.reissued, start.refused)
@@ -132,19 +144,29 @@ class FileReissue:
     def _check(self, record: PithRecord) -> None:
         """Raise NoEvidence where neither the receipt nor metadata vouch for the record."""
         paper = record.canonical_record.arxiv_id
-        if self._recompute and self._recompute([paper]).get(paper) == record.canonical_record.digest():
-            return
-        report = verify(record, self._ring)
-        if not report.ok:
-            reasons = "; ".join(f"{check.name}: {check.reason}" for check in report.failed)
+        described = self._recompute([paper]) if self._recompute else {}
+        recomputed = described.get(paper) == record.canonical_record.digest()
+        failed = verify(record, self._ring).failed
+        if recomputed:  # then the earlier receipt needn't vouch for it; all else must still hold
+            failed = [check for check in failed if check.name not in ("signature", "key_known", "key_valid")]
+        if failed:
+            reasons = "; ".join(f"{check.name}: {check.reason}" for check in failed)
             raise NoEvidence(f"{reasons}; give its metadata to recompute it")
+        receipt = record.receipt
+        if not recomputed and receipt.last_reissued_at != receipt.first_computed_at and has_compromised(self._ring):
+            raise NoEvidence(
+                "it was reissued before, perhaps from a receipt of a key that is known as compromised now; "
+                "give its metadata to recompute it"
+            )
 
     # --- the unfinished run ---
 
     def _begin(self, stream: BinaryIO) -> Checkpoint:
         size = os.fstat(stream.fileno()).st_size
-        head = hashlib.sha256(stream.read(_HEAD)).hexdigest()
-        fresh = Checkpoint(size, head, fingerprint(self._signer.public_key))
+        ends = hashlib.sha256(stream.read(_HEAD))
+        stream.seek(max(0, size - _HEAD))
+        ends.update(stream.read(_HEAD))
+        fresh = Checkpoint(size, ends.hexdigest(), fingerprint(self._signer.public_key))
         if not self._kept.exists():
             for name in self._names:
                 if name.exists():
@@ -154,8 +176,8 @@ class FileReissue:
             found = msgspec.json.decode(files.read(self._kept), type=Checkpoint)
         except msgspec.MsgspecError:
             raise CheckpointDiffers(f"{self._kept} can't be read", hint=f"begin anew without {self._kept}") from None
-        same = (found.input_size, found.input_head_sha256, found.key_fingerprint)
-        if same != (fresh.input_size, fresh.input_head_sha256, fresh.key_fingerprint):
+        same = (found.input_size, found.input_ends_sha256, found.key_fingerprint)
+        if same != (fresh.input_size, fresh.input_ends_sha256, fresh.key_fingerprint):
             raise CheckpointDiffers(
                 f"{self._kept} is of an unfinished run over another input or under another key",
                 hint=f"finish that run, or begin anew without {self._kept}",
