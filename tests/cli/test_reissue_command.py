@@ -707,6 +707,18 @@ def test_choice_of_stored_records_does_not_go_with_a_file(from_file: Run, tmp_pa
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b")] == []
 
 
+@pytest.mark.parametrize("earlier", [b"of an earlier run\n", None], ids=["an earlier file", "no file"])
+def test_refused_of_a_run_that_did_not_begin_are_not_written(
+    from_file: Run, tmp_path: Path, earlier: bytes | None
+) -> None:
+    refused = tmp_path / "refused.jsonl"
+    if earlier is not None:
+        refused.write_bytes(earlier)
+    (tmp_path / "b.jsonl").write_bytes(b"mine")
+    assert from_file([], "--refused", refused).code == 5
+    assert (refused.read_bytes() if refused.exists() else None) == earlier
+
+
 @pytest.mark.parametrize("name", ["b.jsonl", "b.history.jsonl", "b.refused.jsonl"])
 def test_existing_output_is_5_and_stays(from_file: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"mine")

@@ -102,6 +102,11 @@ def states(ring: KeyRing) -> dict[str, str]:
     return {key.key_id: key.state for key in ring.keys}
 
 
+def files_in(home: Path) -> dict[Path, bytes]:
+    """What a home holds: its ring and its private keys."""
+    return {path: path.read_bytes() for path in home.rglob("*") if path.suffix in (".json", ".key")}
+
+
 def key_valid(run: Run, record: bytes, *arguments: str | Path) -> str:
     """What verify says of a record's key: `passed`, or why it does not count."""
     result = run("verify", "--json", "-", *arguments, stdin=record)
@@ -165,9 +170,79 @@ def test_rotations_are_a_chain_that_others_follow(with_key: Run, pinned: Path, r
     assert active.key_id == "local-v4-2026-01"
 
 
-def test_reason_stands_in_the_statement(with_key: Run, ring: Callable[[], KeyRing]) -> None:
-    with_key("keys", "rotate", "--unencrypted", "--reason", "new machine")
-    assert json.loads(ring().to_json())["statements"][0]["body"]["reason"] == "new machine"
+@pytest.mark.parametrize("reason", ["scheduled", "superseded", "compromised", "lost"])
+def test_reason_stands_in_the_statement(recoverable: Run, ring: Callable[[], KeyRing], reason: str) -> None:
+    assert recoverable("keys", "rotate", "--unencrypted", "--reason", reason).code == 0
+    [statement] = json.loads(ring().to_json())["statements"]
+    assert statement["body"]["reason"] == reason
+
+
+@pytest.mark.parametrize("reason", ["new machine", "", "Compromised", "stolen"])
+def test_reason_that_is_none_of_the_four_is_2_and_changes_nothing(recoverable: Run, home: Path, reason: str) -> None:
+    """`stolen` would be an ordinary rotation, and the stolen key would count for good."""
+    before = files_in(home)
+    result = recoverable("keys", "rotate", "--unencrypted", "--reason", reason)
+    assert (result.code, result.out) == (2, "")
+    assert "compromised" in result.err
+    assert files_in(home) == before
+
+
+@pytest.mark.parametrize("reason", ["compromised", "lost"])
+def test_emergency_may_have_begun_earlier(
+    recoverable: Run, ring: Callable[[], KeyRing], issue: Callable[[int], bytes], tmp_path: Path, reason: str
+) -> None:
+    pinned = tmp_path / "pinned.json"
+    pinned.write_text(recoverable("keys", "export", "--ring").out)
+    record, since = issue(1), "2026-01-01T00:00:00Z"
+    rotated = recoverable("keys", "rotate", "--unencrypted", "--reason", reason, "--since", since)
+    assert (rotated.code, rotated.out) == (0, "local-v2-2026-01\n")
+    key = ring().by_id("local-v1-2026-01")
+    assert key is not None
+    assert key.revoked is not None
+    assert (key.revoked.since, key.revoked.reason) == (since, reason)
+    revocation, rotation = json.loads(ring().to_json())["statements"]
+    assert revocation["body"].items() >= {"key_id": key.key_id, "since": since, "reason": reason}.items()
+    assert [s["key_id"] for s in revocation["signatures"]] == ["local-recovery-v1-2026-01"]
+    assert rotation["body"]["to"] == "local-v2-2026-01"
+    assert recoverable("keys", "check", "--pin", pinned).code == 0
+    for pin in ((), ("--pin", pinned)):  # lost since before the record was signed: it counts no more
+        assert key_valid(recoverable, record, *pin) != "passed"
+        assert key_valid(recoverable, issue(2), *pin) == "passed"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rotate", "--unencrypted", "--reason", "compromised", "--since", "2026-01-03T00:00:00Z"),
+        ("rotate", "--unencrypted", "--reason", "lost", "--since", "yesterday"),
+        ("rotate", "--unencrypted", "--since", "2026-01-01T00:00:00Z"),
+        ("rotate", "--unencrypted", "--reason", "superseded", "--since", "2026-01-01T00:00:00Z"),
+        ("revoke", "local-v1-2026-01", "--reason", "compromised", "--since", "2026-01-03T00:00:00Z"),
+        ("revoke", "local-v1-2026-01", "--reason", "lost", "--since", "yesterday"),
+        ("rotate", "--unencrypted", "--prepare", "s", "--effective-at", "2026-01-02T03:04:05Z"),
+        ("rotate", "--unencrypted", "--prepare", "s", "--effective-at", "2025-01-01T00:00:00Z"),
+        ("rotate", "--unencrypted", "--prepare", "s", "--effective-at", "tomorrow"),
+        ("rotate", "--unencrypted", "--effective-at", "2026-01-03T00:00:00Z"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("waiting", [True, False], ids=["a key waits", "no key waits"])
+def test_time_that_does_not_fit_is_2_and_changes_nothing(
+    recoverable: Run,
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    waiting: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if waiting:
+        recoverable("keys", "generate", "--unencrypted")
+    before = files_in(home)
+    result = recoverable("keys", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert files_in(home) == before
+    assert not (tmp_path / "s").exists()
 
 
 def test_encrypted_keys_rotate_with_their_passphrase(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,6 +352,28 @@ def test_recovery_key_may_be_kept_elsewhere(recoverable: Run, home: Path, tmp_pa
     assert given.code == 0
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_emergency_is_signed_by_the_recovery_key_that_is_named(
+    recoverable: Run, ring: Callable[[], KeyRing], home: Path, version: int
+) -> None:
+    recoverable("keys", "generate", "--recovery", "--unencrypted")
+    key_id = f"local-recovery-v{version}-2026-01"
+    uri = f"file:{home / 'keys' / 'private' / key_id}.key"
+    result = recoverable("keys", "rotate", "--unencrypted", "--reason", "compromised", "--recovery", uri)
+    assert result.code == 0
+    [statement] = ring().statements
+    assert [signature.key_id for signature in statement.signatures] == [key_id, "local-v2-2026-01"]
+
+
+def test_missing_key_file_says_what_to_do_about_a_lost_key(recoverable: Run, home: Path, papers: Run) -> None:
+    (home / "keys" / "private" / "local-v1-2026-01.key").unlink()
+    for command in (("issue", "--metadata", papers(make_metadata())), ("keys", "rotate", "--unencrypted")):
+        result = recoverable(*command)
+        assert result.code == 4
+        assert "keys rotate --reason lost" in result.err
+        assert "keys generate" not in result.err
+
+
 def test_emergency_followed_by_who_did_not_pin_the_recovery_key_is_refused(recoverable: Run, pinned: Path) -> None:
     value = json.loads(pinned.read_bytes())
     value["keys"] = [key for key in value["keys"] if key["use"] != "recovery"]
@@ -300,10 +397,13 @@ def test_key_that_does_not_have_to_sign_is_refused(recoverable: Run, home: Path,
     recoverable("keys", "generate", "--unencrypted")
     before = ring_path.read_bytes()
     other = f"file:{home / 'keys' / 'private' / 'local-v2-2026-01.key'}"
-    for arguments in (("--key", other), ("--reason", "lost", "--recovery", other)):
+    for arguments, said in (
+        (("--key", other), "local-v1-2026-01 has to sign"),
+        (("--reason", "lost", "--recovery", other), "local-v2-2026-01 is no recovery key of the ring"),
+    ):
         result = recoverable("keys", "rotate", *arguments)
         assert (result.code, result.out) == (4, "")
-        assert "has to sign" in result.err
+        assert said in result.err
     assert ring_path.read_bytes() == before
 
 
@@ -374,6 +474,39 @@ def test_nothing_is_signed_between_a_prepared_rotation_and_its_completion(
     assert (refused.code, "complete a rotation that is prepared" in refused.err) == (4, True)
     assert imported("keys", "rotate", "--abandon").code == 0
     assert imported("issue", "--metadata", source).code == 0
+
+
+def test_list_tells_until_when_the_active_key_signs(imported: Run, tmp_path: Path) -> None:
+    def listed() -> str:
+        [line] = [line for line in imported("keys", "list").out.splitlines() if line.startswith("local-v1-2026-01 ")]
+        return str(line)
+
+    assert "until" not in listed()
+    imported("keys", "rotate", "--prepare", tmp_path / "statement.json", "--effective-at", "2026-01-05T00:00:00Z")
+    assert listed().endswith("  until 2026-01-05T00:00:00Z")
+    imported("keys", "rotate", "--abandon")
+    assert "until" not in listed()
+
+
+def test_preparation_that_was_taken_back_is_not_carried_out(
+    imported: Run, signed: Callable[[Path], Any], ring_path: Path, tmp_path: Path
+) -> None:
+    statement = tmp_path / "statement.json"
+    imported("keys", "rotate", "--prepare", statement)
+    signed(statement)
+    assert imported("keys", "rotate", "--abandon").code == 0
+    before = ring_path.read_bytes()
+    result = imported("keys", "rotate", "--complete", statement)
+    assert (result.code, result.out) == (4, "")
+    assert "taken back" in result.err
+    assert ring_path.read_bytes() == before
+
+
+def test_without_a_preparation_there_is_nothing_to_abandon(with_key: Run, ring_path: Path) -> None:
+    before = ring_path.read_bytes()
+    result = with_key("keys", "rotate", "--abandon")
+    assert (result.code, "no rotation is prepared" in result.err) == (4, True)
+    assert ring_path.read_bytes() == before
 
 
 def test_statement_that_the_next_key_has_not_signed_is_not_carried_out(
@@ -572,10 +705,100 @@ def test_key_that_cannot_be_revoked_is_4_with_the_reason(
     assert ring_path.read_bytes() == before
 
 
-def test_key_is_revoked_once(with_key: Run) -> None:
+@pytest.mark.parametrize("reason", ["superseded", "lost", "compromised"])
+def test_key_is_revoked_once(with_key: Run, reason: str) -> None:
     with_key("keys", "rotate", "--unencrypted")
-    codes = [with_key("keys", "revoke", "local-v1-2026-01", "--reason", "superseded").code for _ in range(2)]
-    assert codes == [0, 4]
+    arguments = ("local-v1-2026-01", "--reason", reason, "--since", "2026-01-01T00:00:00Z")
+    results = [with_key("keys", "revoke", *arguments) for _ in range(2)]
+    assert [result.code for result in results] == [0, 4]
+    assert "revoked already" in results[1].err
+
+
+EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_worse"),
+    [
+        (("superseded", LATE), ("compromised", LATE), True),
+        (("lost", LATE), ("compromised", LATE), True),
+        (("lost", EARLY), ("compromised", LATE), True),
+        (("compromised", LATE), ("compromised", EARLY), True),
+        (("compromised", EARLY), ("compromised", LATE), False),
+        (("compromised", LATE), ("lost", EARLY), False),
+        (("compromised", LATE), ("superseded", EARLY), False),
+        (("lost", LATE), ("superseded", EARLY), False),
+        (("lost", LATE), ("lost", EARLY), False),
+        (("superseded", LATE), ("lost", EARLY), False),
+    ],
+)
+def test_key_is_revoked_again_for_the_worse_alone(
+    with_key: Run,
+    pinned: Path,
+    ring: Callable[[], KeyRing],
+    first: tuple[str, str],
+    second: tuple[str, str],
+    is_worse: bool,
+) -> None:
+    with_key("keys", "rotate", "--unencrypted")
+    results = [
+        with_key("keys", "revoke", "local-v1-2026-01", "--reason", reason, "--since", since)
+        for reason, since in (first, second)
+    ]
+    assert [result.code for result in results] == [0, 0 if is_worse else 4]
+    assert is_worse or "revoked already" in results[1].err
+    for seen in (ring(), follow(KeyRing.from_json(pinned.read_bytes()), ring())):
+        key = seen.by_id("local-v1-2026-01")
+        assert key is not None
+        assert key.revoked is not None
+        assert (key.revoked.reason, key.revoked.since) == (second if is_worse else first)
+    assert with_key("keys", "check", "--pin", pinned).code == 0
+
+
+def test_recovery_key_is_revoked_by_another(
+    recoverable: Run, ring: Callable[[], KeyRing], home: Path, tmp_path: Path
+) -> None:
+    recoverable("keys", "generate", "--recovery", "--unencrypted")
+    pinned = tmp_path / "pinned.json"
+    pinned.write_text(recoverable("keys", "export", "--ring").out)
+    first, second = (f"file:{home / 'keys' / 'private'}/local-recovery-v{n}-2026-01.key" for n in (1, 2))
+    by_active = recoverable("keys", "revoke", "local-recovery-v1-2026-01", "--reason", "compromised")
+    assert by_active.code == 4  # who stole the active key could keep the owner out
+    arguments = ("local-recovery-v1-2026-01", "--reason", "compromised", "--recovery", second)
+    assert recoverable("keys", "revoke", *arguments).code == 0
+    assert states(ring())["local-recovery-v1-2026-01"] == "revoked"
+    assert recoverable("keys", "check", "--pin", pinned).code == 0
+    emergency = ("keys", "rotate", "--unencrypted", "--reason", "lost")
+    assert recoverable(*emergency, "--recovery", first).code == 4
+    assert recoverable(*emergency).code == 0
+    assert recoverable("keys", "check", "--pin", pinned).code == 0
+
+
+@pytest.mark.parametrize("kept", [slice(1, 2), slice(0, 1), slice(0, 0)], ids=["the last", "the first", "none"])
+@pytest.mark.parametrize(
+    "command", [("rotate", "--unencrypted"), ("revoke", "local-v1-2026-01", "--reason", "lost")], ids=" ".join
+)
+def test_ring_that_lacks_a_statement_is_found_and_not_moved(
+    with_key: Run, ring: Callable[[], KeyRing], ring_path: Path, kept: slice, command: tuple[str, ...]
+) -> None:
+    for _ in range(2):
+        with_key("keys", "rotate", "--unencrypted")
+    damaged = ring().replace(statements=ring().statements[kept])
+    ring_path.write_bytes(damaged.to_json())
+    assert with_key("keys", "check").code == 1
+    result = with_key("keys", *command)
+    assert (result.code, result.out) == (4, "")
+    assert "don't hold together" in result.err
+    assert ring().statements == damaged.statements
+    assert ring().active() == damaged.active()
+
+
+def test_private_folder_that_others_can_look_into_is_found(with_key: Run, home: Path) -> None:
+    assert with_key("keys", "check").code == 0
+    (home / "keys" / "private").chmod(0o755)
+    result = with_key("keys", "check")
+    assert result.code == 1
+    assert f"chmod 700 {home / 'keys' / 'private'}" in result.out
 
 
 def test_waiting_key_that_is_revoked_leaves_the_ring_in_order(with_key: Run, pinned: Path) -> None:
@@ -612,6 +835,35 @@ def test_id_comes_with_the_forms_that_have_a_place_for_it(with_key: Run, elsewhe
 def test_exported_ring_is_the_ring(with_key: Run, ring: Callable[[], KeyRing]) -> None:
     with_key("keys", "rotate", "--unencrypted")
     assert KeyRing.from_json(with_key("keys", "export", "--ring").out.encode()) == ring()
+
+
+@pytest.mark.parametrize("form", ["pem", "ssh"])
+def test_ring_has_no_form_but_json(with_key: Run, form: str) -> None:
+    result = with_key("keys", "export", "--ring", "--format", form)
+    assert (result.code, result.out) == (2, "")
+    assert "--format" in result.err
+    assert with_key("keys", "export", "--ring", "--format", "json").out == with_key("keys", "export", "--ring").out
+
+
+@pytest.mark.parametrize("key_id", ["../up", "a b", ".x", "a/b", "-"])
+def test_id_that_can_not_be_a_keys_is_2_and_changes_nothing(
+    with_key: Run, elsewhere: Run, ring_path: Path, key_id: str
+) -> None:
+    exported, before = elsewhere("keys", "export").out.encode(), ring_path.read_bytes()
+    result = with_key("keys", "import", "-", f"--id={key_id}", stdin=exported)
+    assert (result.code, result.out) == (2, "")
+    assert ring_path.read_bytes() == before
+
+
+@pytest.mark.parametrize("label", ["PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "OPENSSH PRIVATE KEY"])
+def test_private_key_is_told_from_a_public_one(with_key: Run, ring_path: Path, label: str) -> None:
+    before = ring_path.read_bytes()
+    pem = f"-----BEGIN {label}-----\nMC4CAQAwBQYDK2VwBCIEIA\n-----END {label}-----\n"
+    result = with_key("keys", "import", "-", "--id", "k", stdin=pem.encode())
+    assert (result.code, result.out) == (3, "")
+    assert "this is a private key" in result.err
+    assert "MC4CAQ" not in result.err
+    assert ring_path.read_bytes() == before
 
 
 def test_no_private_half_is_exported(with_key: Run, home: Path) -> None:

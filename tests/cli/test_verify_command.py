@@ -49,14 +49,26 @@ def test_quiet_report_is_one_line_a_record(run: Run, ring: Path) -> None:
     records = make_record().to_json() + b"\n" + forged(short_pith_number="") + b"\n{}\n"
     result = run("verify", "--quiet", "--keyring", ring, "-", stdin=records)
     number = make_record().pith_number
-    assert (result.code, result.out.splitlines()) == (1, [f"ok: {number}", f"FAILED: {number}", "FAILED: -:3"])
+    assert (result.code, result.out.splitlines()) == (
+        1,
+        [f"ok: {number}", f"FAILED: {number}: short_forms", "FAILED: -:3: form"],
+    )
+
+
+def test_quiet_report_names_all_checks_that_failed(run: Run, ring: Path) -> None:
+    record = forged(short_pith_number="", pith_number="pith:2026:AAAAAAAAAAAAAAAAAAAAAAAAAA")
+    [line] = run("verify", "--json", "--keyring", ring, "-", stdin=record).lines
+    failed = [check["name"] for check in line["checks"] if check["status"] == "failed"]
+    assert len(failed) > 1
+    quiet = run("verify", "--quiet", "--keyring", ring, "-", stdin=record).out
+    assert quiet == f"FAILED: pith:2026:AAAAAAAAAAAAAAAAAAAAAAAAAA: {', '.join(failed)}\n"
 
 
 def test_what_is_no_record_shows_its_form_alone(run: Run) -> None:
     lines = run("verify", "-", stdin=b"{}").out.splitlines()
     assert lines[0] == "-:1: no record"
     assert lines[1].split()[:2] == ["FAILED", "form:"]
-    assert lines[2] == "FAILED: -:1"
+    assert lines[2] == "FAILED: -:1: form"
     assert len(lines) == 4
 
 

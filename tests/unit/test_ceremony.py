@@ -10,22 +10,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from pith_builder import KeyRing, follow
-from pith_builder.errors import FileFailed, InvalidSetting, KeyMissing
+from pith_builder import KeyRing, SeedSigner, follow
+from pith_builder.errors import FileFailed, InvalidSetting, KeyMissing, KeyUnfit
 from pith_builder.keyring import RingKey
 from pith_builder.public_keys import InvalidPublicKey, published, to_pem, to_ssh
-from pith_builder.rotation import IllegalMove
+from pith_builder.rotation import IllegalMove, move, retire
 from pith_builder.signers import Opening, open_active_signer, open_signer, ring_file
 from pith_builder.signers.ceremony import (
     Ceremony,
     InvalidStatement,
-    authority,
+    active_authority,
     exported,
     read_statement,
+    recovery_authority,
 )
 from pith_builder.signing import Signer
 from pith_builder.statements import RotationBody
-from pith_builder.testing import START, FrozenClock, make_keyring, make_signer
+from pith_builder.testing import START, FrozenClock, make_keyring, make_revocation, make_rotation, make_signer
 
 Generate = Callable[..., RingKey]
 
@@ -226,36 +227,104 @@ def test_owners_ring_can_be_followed_from_before(
 # --- who signs --------------------------------------------------------------------------------------------------
 
 
-def asked(ring: KeyRing, *, emergency: bool) -> str:
-    """The id of the key that is asked for the old side's signature."""
-    seen: list[str] = []
+class Opened(list[str]):
+    """The ids of the keys that were opened."""
 
-    def open_key(key: RingKey) -> Signer:
-        seen.append(key.key_id)
+    def __call__(self, key: RingKey) -> Signer:
+        self.append(key.key_id)
         return make_signer()
 
-    authority(ring, emergency=emergency, open_key=open_key)
-    return seen[0]
+
+def two_recovery_keys() -> KeyRing:
+    """A ring with the recovery keys 90 and 91."""
+    second = make_signer(91)
+    return make_keyring(recovery=make_signer(90)).with_key(
+        RingKey.of(second.key_id, second.public_key, "active", "recovery")
+    )
 
 
 def test_active_key_signs_for_its_own_rotation() -> None:
-    assert asked(make_keyring(recovery=make_signer(90)), emergency=False) == "TEST-v1-2026-01"
+    opened = Opened()
+    active_authority(make_keyring(recovery=make_signer(90)), opened)
+    assert opened == ["TEST-v1-2026-01"]
 
 
 def test_recovery_key_signs_in_an_emergency() -> None:
-    assert asked(make_keyring(recovery=make_signer(90)), emergency=True) == "TEST-v90-2026-01"
+    opened = Opened()
+    recovery_authority(make_keyring(recovery=make_signer(90)), None, opened)
+    assert opened == ["TEST-v90-2026-01"]
 
 
-def test_emergency_without_a_recovery_key_says_what_is_left_to_do() -> None:
+@pytest.mark.parametrize("n", [90, 91])
+def test_any_recovery_key_of_the_ring_can_be_named(n: int) -> None:
+    opened, signer = Opened(), make_signer(n)
+    assert recovery_authority(two_recovery_keys(), signer, opened) is signer
+    assert opened == []
+
+
+@pytest.mark.parametrize("n", [1, 92], ids=["the active key", "a key that the ring does not list"])
+def test_named_key_that_is_no_recovery_key_is_refused(n: int) -> None:
+    with pytest.raises(KeyUnfit, match=f"TEST-v{n}-2026-01 is no recovery key of the ring"):
+        recovery_authority(two_recovery_keys(), make_signer(n), Opened())
+
+
+def test_recovery_key_that_is_known_by_its_id_alone_is_refused() -> None:
+    with pytest.raises(KeyUnfit, match="is no recovery key of the ring"):
+        recovery_authority(two_recovery_keys(), SeedSigner("TEST-v90-2026-01", bytes(32)), Opened())
+
+
+def test_recovery_key_that_was_retired_or_revoked_signs_nothing() -> None:
+    lost, other = make_signer(90), make_signer(91)
+    revoked = move(two_recovery_keys(), make_revocation(lost.key_id, other, reason="lost"))
+    for ring in (retire(two_recovery_keys(), lost.key_id, START), revoked):
+        with pytest.raises(KeyUnfit, match="is no recovery key of the ring"):
+            recovery_authority(ring, lost, Opened())
+        opened = Opened()
+        recovery_authority(ring, None, opened)
+        assert opened == [other.key_id]
+
+
+@pytest.mark.parametrize("named", [None, make_signer()], ids=["no signer", "the active key"])
+def test_emergency_without_a_recovery_key_says_what_is_left_to_do(named: Signer | None) -> None:
     with pytest.raises(KeyMissing) as caught:
-        asked(make_keyring(), emergency=True)
+        recovery_authority(make_keyring(), named, Opened())
     assert "pin" in caught.value.hint
 
 
 def test_ring_without_an_active_key_has_no_one_to_sign() -> None:
     with pytest.raises(KeyMissing) as caught:
-        asked(KeyRing.empty(), emergency=False)
+        active_authority(KeyRing.empty(), Opened())
     assert "pith-build keys generate" in caught.value.hint
+
+
+# --- rings that don't hold together -----------------------------------------------------------------------------
+
+
+def rotated_twice() -> KeyRing:
+    """A ring that was rotated from the first TEST key to the third."""
+    ring = make_keyring(recovery=make_signer(90))
+    ring = move(ring, make_rotation(ring, make_signer(1), make_signer(2)))
+    return move(ring, make_rotation(ring, make_signer(2), make_signer(3), START + timedelta(days=1)))
+
+
+@pytest.mark.parametrize("kept", [slice(1, 2), slice(0, 1), slice(0, 0)], ids=["the last", "the first", "none"])
+@pytest.mark.parametrize("moved_by", ["rotation", "revocation"])
+def test_ring_that_lacks_a_statement_is_not_moved(
+    ceremony: Callable[[], Ceremony], ring_path: Path, kept: slice, moved_by: str
+) -> None:
+    """Else the fault would be covered by one statement more, and no one could follow."""
+    whole = rotated_twice()
+    ring_file.change(ring_path, lambda _: whole.replace(statements=whole.statements[kept]))
+    before = ring_path.read_bytes()
+    rites = ceremony()
+    if moved_by == "rotation":
+        statement = make_rotation(rites.seen, make_signer(3), make_signer(4), START + timedelta(seconds=1))
+    else:
+        statement = make_revocation(make_signer(1).key_id, make_signer(3))
+    with pytest.raises(IllegalMove, match="statements don't hold together") as caught:
+        rites.carry_out(statement)
+    assert "backup" in caught.value.hint
+    assert ring_path.read_bytes() == before
 
 
 # --- public keys ------------------------------------------------------------------------------------------------
@@ -282,6 +351,26 @@ def test_key_without_an_id_needs_one(ceremony: Callable[[], Ceremony]) -> None:
     with pytest.raises(InvalidSetting) as caught:
         ceremony().take_in(to_pem(make_signer().public_key).encode(), use="verify", key_id=None)
     assert "--id" in caught.value.hint
+
+
+@pytest.mark.parametrize("key_id", ["k", "me@here", "a.b_c-D9", "0", "a" * 127])
+def test_id_of_letters_digits_and_a_few_signs_is_taken_in(ceremony: Callable[[], Ceremony], key_id: str) -> None:
+    line = to_ssh(make_signer().public_key, key_id).encode()
+    assert ceremony().take_in(line, use="verify", key_id=None).key_id == key_id
+
+
+@pytest.mark.parametrize(
+    "key_id", ["../up", ".hidden", "-x", "_x", "@x", "a/b", "a b", "a\tb", "a\x1b[31m", "é", "a" * 200]
+)
+@pytest.mark.parametrize("named_by", ["--id", "the file"])
+def test_id_that_cannot_be_a_files_name_is_not_taken_in(
+    ceremony: Callable[[], Ceremony], ring_path: Path, key_id: str, named_by: str
+) -> None:
+    name = key_id if named_by == "--id" else None
+    line = to_ssh(make_signer().public_key, "mine" if name else key_id).encode()
+    with pytest.raises(InvalidSetting, match="can't be a key's id"):
+        ceremony().take_in(line, use="receipts", key_id=name)
+    assert not ring_path.exists()
 
 
 def test_id_that_is_given_goes_before_that_of_the_file(ceremony: Callable[[], Ceremony]) -> None:

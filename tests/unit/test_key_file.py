@@ -195,10 +195,13 @@ def test_key_that_is_nowhere_is_unusable(tmp_path: Path, monkeypatch: pytest.Mon
         opened(uri)
 
 
-def test_missing_key_says_how_to_make_one(tmp_path: Path) -> None:
+def test_missing_file_says_how_to_name_the_key_or_to_replace_it(tmp_path: Path) -> None:
+    """The ring lists the key; a further one would wait behind it."""
     with pytest.raises(KeyMissing) as caught:
         opened(tmp_path / "none.key")
-    assert "pith-build keys generate" in caught.value.hint
+    for said in ("--key", "--next-key", "--recovery", "backup", "pith-build keys rotate --reason lost"):
+        assert said in caught.value.hint
+    assert "keys generate" not in caught.value.hint
 
 
 @pytest.mark.parametrize("bit", [0o040, 0o020, 0o010, 0o004, 0o002, 0o001])

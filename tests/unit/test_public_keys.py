@@ -69,6 +69,15 @@ def test_white_space_around_a_key_does_not_count(form: str, around: tuple[str, s
     assert read((around[0] + text.strip() + around[1]).encode())[0] == SIGNER.public_key
 
 
+@pytest.mark.parametrize("label", ["PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "OPENSSH PRIVATE KEY"])
+def test_private_key_is_told_as_one_without_showing_it(label: str) -> None:
+    secret = bytes(range(48))
+    with pytest.raises(InvalidPublicKey, match="private key") as caught:
+        read(pem(secret, label).encode())
+    assert "public half" in caught.value.message
+    assert base64.b64encode(secret).decode() not in str(caught.value) + caught.value.hint
+
+
 def test_pem_may_have_the_line_ends_of_windows() -> None:
     assert read(to_pem(SIGNER.public_key).replace("\n", "\r\n").encode())[0] == SIGNER.public_key
 

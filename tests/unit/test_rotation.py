@@ -193,7 +193,9 @@ CASES: dict[str, Case] = {
     "takes effect at no time": Case(
         pin(K1), published(rotation(None, K1, K2, effective_at="soon")), fault=0, why="no time"
     ),
-    "to an active key": Case(pin(K1, B1, use="verify"), published(rotation(None, K1, B1)), fault=0, why="already"),
+    "to a key that was pinned too": Case(
+        pin(K1, B1, use="verify"), published(rotation(None, K1, B1)), then={ONE: "retired", B1.key_id: "active"}
+    ),
     "to itself": Case(pin(K1), published(rotation(None, K1, K1, K1)), fault=0, why="already"),
     "back to a retired key": Case(pin(K1), published(FIRST, rotation(FIRST, K2, K1)), fault=1, why="already"),
     "to the recovery key": Case(
@@ -402,8 +404,8 @@ CASES: dict[str, Case] = {
     "pinned statements differ in a signature": Case(
         after(FIRST), published(signed(Statement(FIRST.body, []), K2, K1)), fault=0, why="another statement"
     ),
-    "rolled back": Case(after(FIRST, SECOND), published(FIRST), fault=1, why="another statement"),
-    "rolled back to nothing": Case(after(FIRST), published(), fault=0, why="another statement"),
+    "rolled back": Case(after(FIRST, SECOND), published(FIRST), fault=1, why="this ring is older"),
+    "rolled back to nothing": Case(after(FIRST), published(), fault=0, why="this ring is older"),
     "last revocation left out": Case(
         after(FIRST, make_revocation(ONE, K2)), published(FIRST, SECOND), fault=1, why="another statement"
     ),

@@ -73,6 +73,16 @@ def rotate(
     begun = None if since is None else _past(since, rites, "--since")
     if begun is not None and not emergency:
         raise typer.BadParameter("goes with --reason compromised or lost", param_hint="--since")
+    when = None if effective_at is None else parse_seconds(effective_at)
+    if effective_at is not None and (when is None or when <= rites.clock() or prepare is None):
+        raise typer.BadParameter(
+            "takes a time to come, such as 2026-11-30T12:00:00Z, with --prepare", param_hint="--effective-at"
+        )
+    if begun is not None and rites.seen.active() is None:
+        raise typer.BadParameter(
+            "the key is revoked already; keys revoke tells of an earlier time", param_hint="--since"
+        )
+    rites.check_chain()
     ours = _authority(ctx.obj, rites, recovery, emergency=emergency)
     to = rites.next_key()
     if to is None and prepare is None:
@@ -83,25 +93,21 @@ def rotate(
         raise typer.BadParameter(
             "there is no next key: keys import --use receipts takes one in", param_hint="--prepare"
         )
-    when = None if effective_at is None else parse_seconds(effective_at)
-    if effective_at is not None and (when is None or when <= rites.clock() or prepare is None):
-        raise typer.BadParameter(
-            "takes a time to come, such as 2026-11-30T12:00:00Z, with --prepare", param_hint="--effective-at"
-        )
+    theirs = None if prepare is not None else open_key(ctx.obj, rites, to, next_key)
     old = rites.seen.active()
     if begun is not None and old is not None:
         revocation = rites.prepare_revocation(old.key_id, begun, "lost" if reason == "lost" else "compromised")
         rites.carry_out(revocation.signed_by(ours))
     statement = rites.prepare_rotation(to, reason, when).signed_by(ours)
-    if prepare is not None:
+    if theirs is not None:
+        rites.carry_out(statement.signed_by(theirs), _wait_until)
+        _tell_what_comes_next(rites, ctx.obj)
+    elif prepare is not None:
         files.replace(Path(prepare), write_statement(statement))
         if isinstance(statement.body, RotationBody) and rites.seen.active() is not None:
             rites.end_active(parse_seconds(statement.body.effective_at))
             output.print_note(f"{statement.body.from_} signs until {statement.body.effective_at}")
         output.print_note(f"{to.key_id} signs it with: pith-build keys sign {prepare} --key URI")
-        return
-    rites.carry_out(statement.signed_by(open_key(ctx.obj, rites, to, next_key)), _wait_until)
-    _tell_what_comes_next(rites, ctx.obj)
 
 
 def sign(

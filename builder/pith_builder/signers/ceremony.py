@@ -117,10 +117,7 @@ class Ceremony:
 
     def carry_out(self, statement: Statement, wait_until: Callable[[datetime], None] = lambda _: None) -> KeyRing:
         """Move the ring by a signed statement. Raises IllegalMove, also where the ring has changed meanwhile."""
-        if faults := chain_faults(self.seen):
-            raise IllegalMove(
-                f"the ring's statements don't hold together: {faults[0]}", hint="restore the ring from its backup"
-            )
+        self.check_chain()
         body = statement.body
         effective_at = None if isinstance(body, RevocationBody) else times.parse_seconds(body.effective_at)
         if effective_at is not None and effective_at - self.clock() > _LONGEST_WAIT:
@@ -129,6 +126,13 @@ class Ceremony:
         if effective_at is not None:  # switched first: from then on nobody signs with the old key
             wait_until(effective_at)
         return ring
+
+    def check_chain(self) -> None:
+        """Raise IllegalMove where the ring's statements don't hold together: a move would make that last."""
+        if faults := chain_faults(self.seen):
+            raise IllegalMove(
+                f"the ring's statements don't hold together: {faults[0]}", hint="restore the ring from its backup"
+            )
 
     def change(self, step: Callable[[KeyRing], KeyRing]) -> KeyRing:
         """Put `step(ring)` in the place of the ring that we have seen. Raises IllegalMove where it has changed."""
