@@ -155,12 +155,15 @@ class Document(msgspec.Struct, frozen=True, dict=True):
         """The short way: bytes that we would write ourselves hold nothing twice and nothing unknown."""
         try:
             raw = data if isinstance(data, bytes) else data.encode()
-            if raw.count(b"{") + raw.count(b"[") > cls.max_depth + cls.own_brackets:
-                return None  # it may be nested too deeply
             document = msgspec.json.decode(raw, type=cls)
-            return document if msgspec.json.encode(document) == raw else None
+            is_own = msgspec.json.encode(document) == raw and not document.may_be_deep(raw)
+            return document if is_own else None
         except (msgspec.MsgspecError, UnicodeError, RecursionError, InvalidInput):
             return None
+
+    def may_be_deep(self, raw: bytes) -> bool:
+        """Whether this document, written as `raw`, could be nested too deeply; the long way then looks closer."""
+        return raw.count(b"{") + raw.count(b"[") > self.max_depth + self.own_brackets
 
     @property
     def layout(self) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Self
 
 import msgspec
@@ -137,11 +138,13 @@ def is_submission_time(text: str) -> bool:
     return text[:2] in ("19", "20") and times.parse_seconds(text) is not None
 
 
+@lru_cache(maxsize=1024)  # there are few of them, in every paper
 def is_category(text: str) -> bool:
     """Whether a category's name can stand in a record."""
     return _CATEGORY.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=256)
 def is_license(text: str) -> bool:
     """Whether a licence can stand in a record: an http(s) URI, or "" for none."""
     return not text or _LICENSE.fullmatch(text) is not None

@@ -149,6 +149,18 @@ class PithRecord(Document, frozen=True):
     created_at: str
     updated_at: str
 
+    def may_be_deep(self, raw: bytes) -> bool:
+        """As of any document; but a record without rows from outside has the depth of its Structs."""
+        graph = self.graph_snapshot
+        integrity = graph.integrity
+        checked = () if integrity is msgspec.UNSET else (integrity.findings, integrity.detectors_run)
+        rows = (
+            *(self.events, self.paper_claims, self.inbound_citations.sample, graph.claims.items),
+            *(self.formal_canon.sample, self.formal_canon.anchors, graph.references.sample, graph.verdict.model_set),
+            *checked,
+        )
+        return any(rows) and super().may_be_deep(raw)
+
     @property
     def number(self) -> PithNumber:
         """The number that the canonical record has, whatever the record claims."""
