@@ -120,24 +120,20 @@ def _followed(
         return _moved(trusted, statement, previous)
     _check_previous(statement, previous)
     old, new = trusted.by_id(body.from_), trusted.by_id(body.to)
-    if old is None and not begun:
+    if begun:
+        return _moved(trusted, statement, previous)
+    if old is None:
         return None
-    if (
-        not begun
-        and old is not None
-        and old.state in ("retired", "revoked")
-        and new is not None
-        and new.state != "next"
-    ):
-        return _known_before(trusted, statement, old, new)
+    if old.state in ("retired", "revoked") and new is not None and new.state != "next":
+        return _known_before(trusted, statement, body, old, new)
     return _moved(trusted, statement, previous)
 
 
-def _known_before(trusted: KeyRing, statement: Statement, old: RingKey, new: RingKey) -> KeyRing | None:
+def _known_before(
+    trusted: KeyRing, statement: Statement, body: RotationBody, old: RingKey, new: RingKey
+) -> KeyRing | None:
     """A rotation between two pinned keys, from before they were pinned: it tells that one follows the other."""
-    body = statement.body
-    same = isinstance(body, RotationBody) and old.fingerprint == body.from_fingerprint
-    same = same and isinstance(body, RotationBody) and new.public_key_b64 == body.to_public_key_b64
+    same = old.fingerprint == body.from_fingerprint and new.public_key_b64 == body.to_public_key_b64
     if not same or not statement.is_signed_by(new.key_id, new.public_key):
         return None
     if not statement.is_signed_by(old.key_id, old.public_key):
