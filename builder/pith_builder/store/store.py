@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from pith_builder.alias import parse_alias
 from pith_builder.arxiv_id import ArxivId
@@ -20,7 +19,7 @@ from pith_builder.published import PithRecord, Surroundings, assemble
 from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.snapshot import GraphSnapshot
-from pith_builder.store.database import open_engine, reading, writing
+from pith_builder.store.database import insert_new, open_engine, reading, writing
 from pith_builder.store.schema import current, earlier_blocks, receipts, records
 
 _PAPER = b'{"paper":'
@@ -89,6 +88,7 @@ class Store:
         if change.is_none:
             return Outcome("stored", change.before)
         with writing(self.engine) as connection:  # again, since another process may have been here meanwhile
+            locked(connection, current.c.record_id == change.row_id)
             change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
             change.write(connection)
         return Outcome("stored" if change.after is change.before else "updated", change.after)
@@ -196,6 +196,16 @@ def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> Cano
     return None if row is None else msgspec.json.decode(row.canonical, type=CanonicalRecord)
 
 
+def locked(connection: sa.Connection, condition: sa.ColumnElement[bool], size: int | None = None) -> list[int]:
+    """The records, by row id and in its order, whose row of `current` meets a condition; the first `size` of them.
+
+    Until the transaction ends nobody else changes these records or gives them receipts: what is read of them from now
+    on stays as it is. (SQLite's writers have the whole store to themselves anyway.)
+    """
+    query = sa.select(current.c.record_id).where(condition).order_by(current.c.record_id).limit(size)
+    return list(connection.scalars(query.with_for_update()))
+
+
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
@@ -222,7 +232,7 @@ def _insert(
     canonical = record.canonical_record
     recorded_at = record.receipt.signed_at
     inserted = connection.execute(
-        insert(records)
+        insert_new(connection, records)
         .values(
             canonical_sha256=bytes.fromhex(record.canonical_sha256),
             suffix=record.number.suffix,
@@ -236,7 +246,6 @@ def _insert(
             recorded_at=recorded_at,
             **_blocks(record, enrichment, provenance),
         )
-        .on_conflict_do_nothing()
         .returning(records.c.id)
     ).scalar()
     if inserted is None:
@@ -286,6 +295,10 @@ class _Change:
         self.after = updated(self.before, metadata, self._enrichment, issuer.profile, issuer.clock)
         if self.after is not self.before:
             self._provenance = provenance
+
+    @property
+    def row_id(self) -> int:
+        return int(self._row.id)
 
     @property
     def is_none(self) -> bool:
