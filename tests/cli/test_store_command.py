@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pith_builder.testing import make_metadata
 
 Run = Callable[..., Any]
+
+
+pytestmark = pytest.mark.usefixtures("at_store")
 
 
 def test_a_sound_store_passes(with_key: Run, papers: Run) -> None:
@@ -19,10 +22,9 @@ def test_a_sound_store_passes(with_key: Run, papers: Run) -> None:
     assert (result.code, result.out) == (0, "2 records, 0 failed\n")
 
 
-def test_a_fault_is_a_line_and_exit_1(with_key: Run, papers: Run, home: Path) -> None:
+def test_a_fault_is_a_line_and_exit_1(with_key: Run, papers: Run, sql: Run) -> None:
     with_key("issue", "--metadata", papers(make_metadata()))
-    with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
-        connection.execute("UPDATE records SET canonical = x'7b'")
+    sql("UPDATE records SET canonical = :it", it=b"{")
     result = with_key("store", "check", "--json")
     assert result.code == 1
     failure, summary = result.lines

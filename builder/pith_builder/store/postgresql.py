@@ -22,18 +22,11 @@ FORM = "postgresql://user@host/database"
 READ: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 WRITE: dict[str, Any] = {"isolation_level": "READ COMMITTED"}
 
-_LOCK_TIMEOUT_S = 60
+_LOCK_TIMEOUT_MS = 60_000
 _MIGRATION_LOCK = 0x7069_7468_2D62_6C64  # "pith-bld": any number that no one else in the database takes
 
 #: Parameters of a connection that say where it goes and are no secret; the others stay out of what is printed.
 _PLACES = ("host", "port")
-
-# What is said by the server does not depend on the settings of its administrator: a lock is not waited for
-# for ever, and a commit is on the disk when it returns.
-_SETTINGS = (
-    f"SELECT set_config('lock_timeout', '{_LOCK_TIMEOUT_S}s', false) WHERE current_setting('lock_timeout') = '0'",
-    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
-)
 
 #: What to do next, by the beginning of the error's SQLSTATE.
 _HINTS = {
@@ -135,9 +128,13 @@ def _without_secrets(url: sa.URL) -> sa.URL:
 
 
 def _configure(connection: Any, _: object) -> None:
+    # A lock is not waited for for ever, and a commit is on the disk when it returns, unless the administrator has
+    # chosen more than that.
     with connection.cursor() as cursor:
-        for statement in _SETTINGS:
-            cursor.execute(statement)
+        for name, weak, strong in (("lock_timeout", "0", f"{_LOCK_TIMEOUT_MS}ms"), ("synchronous_commit", "off", "on")):
+            cursor.execute(
+                "SELECT set_config(%s, %s, false) WHERE current_setting(%s) = %s", (name, strong, name, weak)
+            )
     connection.commit()
 
 
