@@ -21,6 +21,8 @@ from sqlalchemy import make_url
 MISSING = "PostgreSQL's server is not installed (Debian: postgresql)"
 DEBIANS_PLACES = "/usr/lib/postgresql/*/bin"
 USER = "pith"
+#: Somebody who must give a password, and may do nothing that nobody has granted.
+GUARDED, PASSWORD = "guarded", "open sesame"
 
 
 def programs() -> Path | None:
@@ -45,7 +47,10 @@ class Server:
             self._account = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
             os.chown(folder, account.pw_uid, account.pw_gid)
         self._run("initdb", "--auth=trust", f"--username={USER}", "--encoding=UTF8", "--no-locale", "--no-sync")
+        (folder / "data" / "pg_hba.conf").write_text(f"local all {GUARDED} scram-sha-256\nlocal all all trust\n")
         self.start()
+        with self._connect("postgres") as connection:
+            connection.execute(f"CREATE ROLE {GUARDED} LOGIN PASSWORD '{PASSWORD}'")
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -95,6 +100,12 @@ class Server:
             )
             connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
         self._empty.append(url)
+
+    def waiting(self) -> int:
+        """How many transactions wait for a lock just now."""
+        with self._connect("postgres") as connection:
+            [(waiting,)] = connection.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchall()
+        return int(waiting)
 
     def _connect(self, database: str | None) -> psycopg.Connection[Any]:
         return psycopg.connect(host=str(self.folder), user=USER, dbname=database, autocommit=True)

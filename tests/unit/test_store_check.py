@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 from pith_builder import Issuer, Provenance
 from pith_builder.store import Store
 from pith_builder.store.check import check_store
+from pith_builder.store.database import writing
+from pith_builder.store.store import _insert
 from pith_builder.testing import FrozenClock, make_keyring, make_metadata, make_signer
+from postgresql_server import Server
 
 Sql = Callable[..., list[Any]]
 PAPERS = 3
@@ -74,3 +78,26 @@ def test_a_fault_is_found_and_named(store: Store, sql: Sql, statements: list[str
     assert (checked, failed) == (PAPERS, 1)
     assert reason in reasons[0]
     assert recorded(sql)[0][1:] == (PAPERS, 1)
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_a_receipt_that_is_committed_late_is_never_counted_as_checked(
+    store: Store, sql: Sql, postgresql: Server
+) -> None:
+    """Its id was given before that of the newest receipt that the check sees, and it comes in behind the check."""
+    issuer = Issuer(make_signer(), clock=FrozenClock())
+    late = issuer.issue(make_metadata(arxiv_id="2601.00098"))
+    checked: list[int] = []
+    check = threading.Thread(target=lambda: checked.append(run(store)[0]))
+    with writing(store.engine) as connection:
+        assert _insert(connection, late, None, Provenance("test"))
+        store.issue(make_metadata(arxiv_id="2601.00099"), Provenance("test"), issuer)
+        check.start()
+        while check.is_alive() and not postgresql.waiting():
+            pass
+    check.join()
+    [(last, _, _)] = recorded(sql)
+    [(of_late,)] = sql(
+        "SELECT receipts.id FROM receipts JOIN records ON records.id = record_id WHERE arxiv_id = '2601.00098'"
+    )
+    assert checked == [PAPERS + 2] or of_late > last
