@@ -17,7 +17,7 @@ from pith_builder import files
 from pith_builder.errors import NotFound, StoreFailed
 
 #: The newest migration in migrations/versions.
-NEWEST = "0001"
+NEWEST = "0002"
 
 logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # an interrupt is no news to log with a traceback
 

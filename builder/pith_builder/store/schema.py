@@ -85,3 +85,19 @@ earlier_blocks = Table(
     Column("updated_at", String, nullable=False, comment="of the record while it had these blocks"),
     Column("replaced_at", String, nullable=False),
 )
+
+harvests = Table(
+    "harvests",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("source", String, nullable=False, comment="URL of the interface"),
+    Column("set_name", String, nullable=False, comment="empty for all"),
+    Column("from_day", String, nullable=False),
+    Column("until_day", String, nullable=False, comment="empty for no end"),
+    Column("token", String, comment="asks for the next page; null before the first"),
+    Column("covers_to", String, comment="changes up to this day are in the list; null before the first page"),
+    Column("pages", Integer, nullable=False),
+    Column("records", Integer, nullable=False),
+    Column("begun_at", String, nullable=False),
+    Column("finished_at", String),
+)
