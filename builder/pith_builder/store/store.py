@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Literal
 
 import msgspec
@@ -11,15 +10,17 @@ from sqlalchemy.dialects.sqlite import insert
 
 from pith_builder.alias import parse_alias
 from pith_builder.arxiv_id import ArxivId
+from pith_builder.diff import differing_fields
 from pith_builder.enrichment import Enrichment
-from pith_builder.errors import Ambiguous, ConflictingMetadata, InvalidInput, NotFound, StoreFailed
+from pith_builder.errors import ConflictingMetadata, InvalidInput
 from pith_builder.issue import Issuer, updated
 from pith_builder.metadata import PaperMetadata, Provenance
-from pith_builder.number import SUFFIX_LENGTH, PithNumber
+from pith_builder.number import PithNumber
 from pith_builder.published import PithRecord, Surroundings, assemble
 from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.snapshot import GraphSnapshot
+from pith_builder.store.aliases import NEWEST_FIRST, canonical_of, damaged, named, the_one
 from pith_builder.store.database import open_engine, reading, writing
 from pith_builder.store.schema import current, earlier_blocks, receipts, records
 
@@ -27,9 +28,6 @@ _PAPER = b'{"paper":'
 
 #: All that a record is rebuilt from, but its receipt.
 WHOLE = sa.select(records, current).join(current, current.c.record_id == records.c.id)
-
-#: Newest of a paper: the highest version, then the latest time at which its source said so (DESIGN).
-_NEWEST_FIRST = (records.c.version.desc(), records.c.said_at.desc(), records.c.id.desc())
 
 
 class Withdrawal(msgspec.Struct, frozen=True):
@@ -101,7 +99,7 @@ class Store:
         meant = parse_alias(alias)
         year = meant.year if isinstance(meant, PithNumber) else None
         with reading(self.engine) as connection:
-            rows = connection.execute(WHOLE.where(_named(meant)).order_by(*_NEWEST_FIRST)).all()
+            rows = connection.execute(WHOLE.where(named(meant)).order_by(*NEWEST_FIRST)).all()
             found = [stored_record(connection, row) for row in rows]
         return [stored for stored in found if year in (None, stored.record.canonical_record.year)]
 
@@ -110,30 +108,17 @@ class Store:
 
         Raises NotFound, Ambiguous with the candidates, InvalidAlias.
         """
-        found = self.find(alias)
-        if not found:
-            raise NotFound(f"the store has no record of {alias}", hint="issue it with: pith-build issue ID")
-        if len(found) > 1 and isinstance(parse_alias(alias), PithNumber):
-            candidates = [f"{s.record.pith_number} {s.record.canonical_record.arxiv_id}" for s in found]
-            raise Ambiguous(
-                f"{alias} stands for {len(found)} numbers", candidates, hint="give more of the number, or all of it"
-            )
-        return found[0]
+        with reading(self.engine) as connection:
+            found = WHOLE.where(records.c.id == the_one(connection, alias).id)
+            return stored_record(connection, connection.execute(found).one())
 
     def row_of(self, alias: str) -> int:
         """The row of the one record that an alias means, whatever state it is in.
 
         Raises NotFound, Ambiguous, InvalidAlias.
         """
-        meant = parse_alias(alias)
-        query = sa.select(records.c.id, records.c.suffix).where(_named(meant)).order_by(*_NEWEST_FIRST)
         with reading(self.engine) as connection:
-            found = connection.execute(query).all()
-        if not found:
-            raise NotFound(f"the store has no record of {alias}")
-        if len(found) > 1 and isinstance(meant, PithNumber):
-            raise Ambiguous(f"{alias} stands for {len(found)} numbers", [f"pith:{row.suffix}" for row in found])
-        return int(found[0].id)
+            return int(the_one(connection, alias).id)
 
     def receipts_of(self, number: PithNumber) -> list[Receipt]:
         """All receipts of a number, oldest first; the last is the record's."""
@@ -167,21 +152,10 @@ class Store:
 # --- queries ----------------------------------------------------------------------------------------------------
 
 
-def _named(meant: ArxivId | PithNumber) -> sa.ColumnElement[bool]:
-    if isinstance(meant, ArxivId):
-        of_paper = records.c.arxiv_id == meant.id
-        return of_paper if meant.version is None else of_paper & (records.c.version == meant.version)
-    # A short form is a prefix: a range over the suffix, whose last symbol in order is Z.
-    return records.c.suffix.between(meant.suffix, meant.suffix.ljust(SUFFIX_LENGTH, "Z"))
-
-
 def _issued(record: PithRecord, earlier: CanonicalRecord | None) -> Outcome:
     if earlier is None:
         return Outcome("issued", record)
-    new = record.canonical_record
-    differs = ["version"] if new.source != earlier.source else []
-    differs += [f for f in new.metadata.__struct_fields__ if getattr(new.metadata, f) != getattr(earlier.metadata, f)]
-    return Outcome("issued", record, str(earlier.number()), tuple(differs))
+    return Outcome("issued", record, str(earlier.number()), differing_fields(earlier, record.canonical_record))
 
 
 def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> CanonicalRecord | None:
@@ -190,7 +164,7 @@ def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> Cano
         sa.select(records.c.canonical)
         .where(records.c.arxiv_id == paper.id, records.c.version <= paper.version)
         .where(records.c.canonical_sha256 != digest)
-        .order_by(*_NEWEST_FIRST)
+        .order_by(*NEWEST_FIRST)
         .limit(1)
     ).first()
     return None if row is None else msgspec.json.decode(row.canonical, type=CanonicalRecord)
@@ -315,22 +289,17 @@ def _layout(record: PithRecord) -> bytes | None:
 
 def stored_record(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
     """The record of a row, built anew from what the store keeps. Raises StoreFailed where the row is damaged."""
-    if not isinstance(row.canonical, bytes) or hashlib.sha256(row.canonical).digest() != row.canonical_sha256:
-        raise _damaged(row, "its canonical bytes don't give its digest")
+    canonical = canonical_of(row)
     try:
-        return _rebuilt(connection, row)
+        return _rebuilt(connection, row, canonical)
     except (msgspec.MsgspecError, InvalidInput, TypeError) as error:
-        raise _damaged(row, str(error)) from None
+        raise damaged(row, str(error)) from None
 
 
-def _damaged(row: sa.Row[Any], why: str) -> StoreFailed:
-    return StoreFailed(f"the row of pith:{row.suffix} is damaged: {why}", hint="restore the store from a backup")
-
-
-def _rebuilt(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
+def _rebuilt(connection: sa.Connection, row: sa.Row[Any], canonical: CanonicalRecord) -> StoredRecord:
     receipt = connection.scalar(sa.select(receipts.c.receipt).where(receipts.c.id == row.receipt_id))
     record = assemble(
-        msgspec.json.decode(row.canonical, type=CanonicalRecord),
+        canonical,
         msgspec.json.decode(row.paper, type=Paper),
         msgspec.json.decode(_PAPER + row.paper + b"," + row.snapshot[1:], type=GraphSnapshot),
         msgspec.json.decode(receipt or b"null", type=Receipt),
