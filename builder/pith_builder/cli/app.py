@@ -14,6 +14,7 @@ from pith_builder.cli import settings as settings_
 from pith_builder.cli.arguments import arranged
 from pith_builder.cli.ceremonies import retire, revoke, rotate, sign
 from pith_builder.cli.compute import compute
+from pith_builder.cli.diff import diff
 from pith_builder.cli.issue import issue
 from pith_builder.cli.keys import keys
 from pith_builder.cli.reissue import reissue
@@ -37,6 +38,7 @@ app.command()(compute)
 app.command()(verify)
 app.command()(show)
 app.command()(resolve)
+app.command()(diff)
 app.command()(reissue)
 for move in (rotate, sign, retire, revoke):
     keys.command()(move)
@@ -80,7 +82,7 @@ def _settings(
     ctx.obj = settings_.resolve(flags, os.environ)
 
 
-COMMANDS = ("issue", "compute", "verify", "show", "resolve", "reissue", "keys", "store")
+COMMANDS = ("issue", "compute", "verify", "show", "resolve", "diff", "reissue", "keys", "store")
 
 
 def run(arguments: list[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,9 @@ from pith_builder.errors import (
     StorageFailed,
     cleaned,
 )
+
+if TYPE_CHECKING:
+    from pith_builder.store import Withdrawal
 
 #: Families of errors -> exit code, the first that fits (DESIGN "Exit codes").
 EXIT_CODES: tuple[tuple[type[PithError], int], ...] = (
@@ -64,6 +67,11 @@ def print_note(text: str) -> None:
     with contextlib.suppress(OSError):
         sys.stderr.buffer.write(cleaned(text).encode() + b"\n")
         sys.stderr.flush()
+
+
+def print_withdrawn(withdrawal: Withdrawal) -> None:
+    """The notice that goes with a record that was issued in error."""
+    print_note(f"withdrawn on {withdrawal.at}: {withdrawal.reason}")
 
 
 def print_error(error: PithError) -> None:

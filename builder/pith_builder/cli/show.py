@@ -24,7 +24,7 @@ def show(
         stored = Store(ctx.obj.store, create=False).get(alias)
     raw = stored.record.to_json()
     if stored.withdrawn:
-        output.print_note(f"withdrawn on {stored.withdrawn.at}: {stored.withdrawn.reason}")
+        output.print_withdrawn(stored.withdrawn)
     if provenance:
         raw = msgspec.json.encode({"recorded_at": stored.recorded_at, **msgspec.to_builtins(stored.provenance)})
     elif part is not None:
