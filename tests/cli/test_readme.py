@@ -15,8 +15,13 @@ import pytest
 
 from pith_builder.cli import app
 from pith_builder.cli.keys import keys
+from pith_builder.cli.store import store
 
-KEY_COMMANDS = [command.name or getattr(command.callback, "__name__", "") for command in keys.registered_commands]
+SUBCOMMANDS = [
+    f"{group} {command.name or getattr(command.callback, '__name__', '')}"
+    for group, commands in (("keys", keys), ("store", store))
+    for command in commands.registered_commands
+]
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -75,7 +80,7 @@ def test_the_settings_of_the_readme_are_those_of_the_code(root: Path) -> None:
     assert dict(table) == {f"--{name.replace('_', '-')}": variable for name, variable in VARIABLES.items()}
 
 
-@pytest.mark.parametrize("command", [*app.COMMANDS, *(f"keys {name}" for name in KEY_COMMANDS)])
+@pytest.mark.parametrize("command", [*app.COMMANDS, *SUBCOMMANDS])
 def test_every_command_has_help(command: str, run: Callable[..., Any]) -> None:
     result = run(*command.split(), "--help")
     assert result.code == 0

@@ -22,6 +22,7 @@ from pith_builder.cli.resolve import resolve
 from pith_builder.cli.show import show
 from pith_builder.cli.store import store
 from pith_builder.cli.verify import verify
+from pith_builder.cli.withdraw import withdraw
 from pith_builder.errors import PithError
 
 app = typer.Typer(
@@ -42,6 +43,7 @@ app.command()(diff)
 app.command()(reissue)
 for move in (rotate, sign, retire, revoke):
     keys.command()(move)
+store.command()(withdraw)
 app.add_typer(keys, name="keys")
 app.add_typer(store, name="store")
 
