@@ -28,7 +28,7 @@ from pith_builder.keyring import RingKey
 from pith_builder.receipt import Receipt
 from pith_builder.store import Store, database
 from pith_builder.store.reissue import Progress, Refusal, Reissue
-from pith_builder.store.store import _insert
+from pith_builder.store.store import insert_record
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
 
 Run = Callable[..., Any]
@@ -52,7 +52,7 @@ def filled(issued: list[PithRecord], tmp_path_factory: pytest.TempPathFactory) -
     path = tmp_path_factory.mktemp("filled") / "pith.db"
     with database.writing(Store(f"sqlite:///{path}").engine) as connection:
         for record in issued:
-            assert _insert(connection, record, None, Provenance("test"))
+            assert insert_record(connection, record, None, Provenance("test"), record.receipt.signed_at)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path

@@ -15,6 +15,7 @@ from pith_builder.cli.arguments import arranged
 from pith_builder.cli.ceremonies import retire, revoke, rotate, sign
 from pith_builder.cli.compute import compute
 from pith_builder.cli.diff import diff
+from pith_builder.cli.imports import import_records
 from pith_builder.cli.issue import issue
 from pith_builder.cli.keys import keys
 from pith_builder.cli.reissue import reissue
@@ -44,6 +45,7 @@ app.command()(reissue)
 for move in (rotate, sign, retire, revoke):
     keys.command()(move)
 store.command()(withdraw)
+store.command("import")(import_records)
 app.add_typer(keys, name="keys")
 app.add_typer(store, name="store")
 

@@ -110,8 +110,12 @@ class Items:
 
     def done(self, group: str, line: str | bytes, code: int = 0) -> None:
         """An item that came out, as the line to print; `code` is 1 for a verification that failed."""
-        self._codes.setdefault(group, set()).add(code)
+        self.passed(group, code)
         print_data(line)
+
+    def passed(self, group: str, code: int = 0) -> None:
+        """An item that came out, of which nothing is printed."""
+        self._codes.setdefault(group, set()).add(code)
 
     def failed(self, group: str, name: str, error: PithError) -> None:
         """An item that failed."""

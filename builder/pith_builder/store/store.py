@@ -25,6 +25,7 @@ from pith_builder.store.database import open_engine, reading, writing
 from pith_builder.store.schema import current, earlier_blocks, receipts, records
 
 _PAPER = b'{"paper":'
+_BLOCKS = ("paper", "snapshot", "surroundings", "enrichment", "provenance")
 
 #: All that a record is rebuilt from, but its receipt.
 WHOLE = sa.select(records, current).join(current, current.c.record_id == records.c.id)
@@ -80,7 +81,7 @@ class Store:
             record = issuer.issue(metadata, enrichment)  # signed outside the transaction, so that no one waits for it
             with writing(self.engine) as connection:
                 earlier = _newest_of(connection, metadata.id, digest)
-                if _insert(connection, record, enrichment, provenance):
+                if insert_record(connection, record, enrichment, provenance, record.receipt.signed_at):
                     return _issued(record, earlier)
         with reading(self.engine) as connection:
             change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
@@ -177,7 +178,8 @@ def _row(connection: sa.Connection, digest: bytes) -> sa.Row[Any]:
     return connection.execute(WHOLE.where(records.c.canonical_sha256 == digest)).one()
 
 
-def _blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Provenance) -> dict[str, Any]:
+def blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Provenance) -> dict[str, Any]:
+    """The columns of a record that an update replaces."""
     paper = msgspec.json.encode(record.paper)
     graph = msgspec.json.encode(record.graph_snapshot)
     return {
@@ -186,15 +188,19 @@ def _blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Prove
         "surroundings": msgspec.json.encode(record.surroundings),
         "enrichment": None if enrichment is None else enrichment.to_json(),
         "provenance": msgspec.json.encode(provenance),
+        "layout": None if record.layout is None else msgspec.json.encode(record.layout),
     }
 
 
-def _insert(
-    connection: sa.Connection, record: PithRecord, enrichment: Enrichment | None, provenance: Provenance
+def insert_record(
+    connection: sa.Connection,
+    record: PithRecord,
+    enrichment: Enrichment | None,
+    provenance: Provenance,
+    recorded_at: str,
 ) -> bool:
-    """Whether the record is new; one with its digest may have come in meanwhile."""
+    """Whether the record is new; one with its digest may have come in meanwhile. `recorded_at` is in receipt form."""
     canonical = record.canonical_record
-    recorded_at = record.receipt.signed_at
     inserted = connection.execute(
         insert(records)
         .values(
@@ -203,31 +209,41 @@ def _insert(
             arxiv_id=canonical.source.id,
             version=canonical.source.version,
             canonical=canonical.to_bytes(),
-            layout=_layout(record),
             base_url=record.base_url,
             created_at=record.created_at,
             said_at=provenance.said_at,
             recorded_at=recorded_at,
-            **_blocks(record, enrichment, provenance),
+            **blocks(record, enrichment, provenance),
         )
         .on_conflict_do_nothing()
         .returning(records.c.id)
     ).scalar()
     if inserted is None:
         return False
-    receipt = receipts.insert().values(
-        record_id=inserted, receipt=msgspec.json.encode(record.receipt), recorded_at=recorded_at
-    )
     connection.execute(
         current.insert().values(
             record_id=inserted,
-            receipt_id=connection.execute(receipt.returning(receipts.c.id)).scalar_one(),
+            receipt_id=append_receipt(connection, inserted, record.receipt, recorded_at),
             updated_at=record.updated_at,
             key_fingerprint=record.receipt.public_key_fingerprint,
             receipt_builder=record.receipt.builder_version,
         )
     )
     return True
+
+
+def append_receipt(connection: sa.Connection, record_id: int, receipt: Receipt, recorded_at: str) -> int:
+    """The row of a record's new receipt. `recorded_at` is in receipt form."""
+    row = receipts.insert().values(record_id=record_id, receipt=msgspec.json.encode(receipt), recorded_at=recorded_at)
+    return int(connection.execute(row.returning(receipts.c.id)).scalar_one())
+
+
+def keep_blocks(connection: sa.Connection, row: sa.Row[Any], replaced_at: str) -> None:
+    """Put the blocks of a row into the history, before others take their place. `replaced_at` is in record form."""
+    kept = {name: getattr(row, name) for name in _BLOCKS}
+    connection.execute(
+        earlier_blocks.insert().values(record_id=row.id, updated_at=row.updated_at, replaced_at=replaced_at, **kept)
+    )
 
 
 class _Change:
@@ -267,24 +283,11 @@ class _Change:
 
     def write(self, connection: sa.Connection) -> None:
         row, record = self._row, self.after
-        values = _blocks(record, self._enrichment, self._provenance)
+        values = blocks(record, self._enrichment, self._provenance)
         if record is not self.before:
-            kept = {name: getattr(row, name) for name in values}
-            connection.execute(
-                earlier_blocks.insert().values(
-                    record_id=row.id, updated_at=row.updated_at, replaced_at=record.updated_at, **kept
-                )
-            )
-        connection.execute(
-            records.update()
-            .where(records.c.id == row.id)
-            .values(layout=_layout(record), said_at=self._said_at, **values)
-        )
+            keep_blocks(connection, row, record.updated_at)
+        connection.execute(records.update().where(records.c.id == row.id).values(said_at=self._said_at, **values))
         connection.execute(current.update().where(current.c.record_id == row.id).values(updated_at=record.updated_at))
-
-
-def _layout(record: PithRecord) -> bytes | None:
-    return None if record.layout is None else msgspec.json.encode(record.layout)
 
 
 def stored_record(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
