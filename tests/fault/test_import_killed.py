@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,11 @@ from typing import Any
 import pytest
 
 from pith_builder import Issuer
+from pith_builder.store import Store
 from pith_builder.testing import FrozenClock, make_keyring, make_metadata, make_signer
 
 Run = Callable[..., Any]
-RECORDS = 3000
+RECORDS = 2000
 
 
 @pytest.fixture(scope="module")
@@ -33,32 +32,28 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home_with_ring(home: Path) -> Path:
-    """A home whose ring has the other issuer's key, which is whose it makes no difference here."""
+def whole(home: Path, store_url: str, sql: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How many records a store has, after checking that each has its row of `current` and its one receipt.
+
+    The ring of the home has the other issuer's key; that it says it is ours makes no difference here.
+    """
     (home / "keys").mkdir(parents=True)
     (home / "keys" / "keyring.json").write_bytes(make_keyring().to_json())
-    return home
+    monkeypatch.setenv("PITH_STORE", store_url)
+    Store(store_url)
 
+    def count() -> int:
+        [(found, receipts, current)] = sql(
+            "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM receipts), (SELECT count(*) FROM current)"
+        )
+        assert found == receipts == current
+        return int(found)
 
-def rows(home: Path, statement: str) -> list[Any]:
-    with closing(sqlite3.connect(home / "pith.db")) as connection:
-        return connection.execute(statement).fetchall()
-
-
-def whole(home: Path) -> int:
-    """How many records there are, after checking that each has its row of `current` and its one receipt."""
-    if not (home / "pith.db").exists() or not rows(home, "SELECT 1 FROM sqlite_master WHERE name = 'earlier_blocks'"):
-        return 0
-    [(found, receipts, current)] = rows(
-        home, "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM receipts), (SELECT count(*) FROM current)"
-    )
-    assert found == receipts == current
-    assert rows(home, "PRAGMA foreign_key_check") == []
-    return int(found)
+    return count
 
 
 def test_kill_at_any_moment_leaves_whole_records_and_the_next_run_completes_it(
-    run: Run, start: Run, home_with_ring: Path, published: Path
+    run: Run, start: Run, whole: Callable[[], int], published: Path
 ) -> None:
     chance = random.Random(5)
     seen, killed = [0], 0
@@ -69,17 +64,19 @@ def test_kill_at_any_moment_leaves_whole_records_and_the_next_run_completes_it(
         process.send_signal(signal.SIGKILL)
         process.communicate()
         killed += process.returncode == -signal.SIGKILL
-        seen.append(whole(home_with_ring))
+        seen.append(whole())
     assert killed > 3
     assert seen == sorted(seen)
     result = run("store", "import", published, "--json")
     assert result.code == 0
     assert result.lines[-1] == {"imported": RECORDS - seen[-1], "updated": 0, "stored": seen[-1], "failed": 0}
-    assert whole(home_with_ring) == RECORDS
+    assert whole() == RECORDS
     assert run("store", "check").out == f"{RECORDS} records, 0 failed\n"
 
 
-def test_two_at_once_take_each_record_once(start: Run, home_with_ring: Path, published: Path, tmp_path: Path) -> None:
+def test_two_at_once_take_each_record_once(
+    start: Run, whole: Callable[[], int], published: Path, tmp_path: Path
+) -> None:
     backwards = tmp_path / "backwards.jsonl"
     backwards.write_bytes(b"".join(line + b"\n" for line in reversed(published.read_bytes().splitlines())))
     processes = [start("store", "import", path, "--json") for path in (published, backwards)]
@@ -88,4 +85,4 @@ def test_two_at_once_take_each_record_once(start: Run, home_with_ring: Path, pub
     summaries = [json.loads(out.splitlines()[-1]) for out in outs]
     assert sum(summary["imported"] for summary in summaries) == RECORDS
     assert sum(summary["stored"] for summary in summaries) == RECORDS
-    assert whole(home_with_ring) == RECORDS
+    assert whole() == RECORDS

@@ -79,8 +79,8 @@ CORRECTED = later(with_paper(theirs(), authors_text="Grace Hopper"))
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(f"sqlite:///{tmp_path / 'pith.db'}")
+def store(store_url: str) -> Store:
+    return Store(store_url)
 
 
 @pytest.fixture
@@ -378,13 +378,22 @@ def test_record_that_came_in_meanwhile_is_compared_with(
     def rows(connection: Any, given: Any) -> Any:
         found = real(connection, given)
         if not calls:  # after our look, before we insert
-            insert_record(connection, theirs(), None, Provenance("the other process"), "2026-04-01T00:00:00.000000Z")
+            recorded_at = "2026-04-01T00:00:00.000000Z"
+            insert_record(connection, theirs(), None, Provenance("the other process"), recorded_at)
         calls.append("looked")
         return found
 
     monkeypatch.setattr(importing, "_rows", rows)
     assert actions(take(CORRECTED, theirs(make_metadata(arxiv_id="2601.00002")))) == ["updated", "imported"]
     assert stored_json(store) == CORRECTED.to_json()
+
+
+def test_number_that_stands_in_another_row_is_the_stores_failure(store: Store, take: Take) -> None:
+    take(theirs(make_metadata(arxiv_id="2601.00002")))
+    with writing(store.engine) as connection:
+        connection.execute(records.update().values(suffix=theirs().number.suffix))
+    with pytest.raises(StoreFailed, match="stands in another row"):
+        take(theirs())
 
 
 def test_damaged_row_stops_the_import(store: Store, take: Take) -> None:

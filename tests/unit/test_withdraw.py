@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -21,8 +20,8 @@ MARK = Withdrawal("2026-01-02T03:04:05.678901Z", "wrong title")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(f"sqlite:///{tmp_path / 'pith.db'}")
+def store(store_url: str) -> Store:
+    return Store(store_url)
 
 
 @pytest.fixture

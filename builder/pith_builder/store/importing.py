@@ -17,7 +17,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pith_builder import times
-from pith_builder.errors import InvalidInput, InvalidJson, PithError, Refused, cleaned
+from pith_builder.errors import InvalidInput, InvalidJson, PithError, Refused, StoreFailed, cleaned
 from pith_builder.keyring import KeyRing
 from pith_builder.metadata import Provenance
 from pith_builder.published import PithRecord
@@ -25,7 +25,16 @@ from pith_builder.sources.pieces import Piece
 from pith_builder.sources.published import record_pieces
 from pith_builder.store.database import writing
 from pith_builder.store.schema import current, records
-from pith_builder.store.store import WHOLE, Store, append_receipt, blocks, insert_record, keep_blocks, stored_record
+from pith_builder.store.store import (
+    WHOLE,
+    Store,
+    append_receipt,
+    blocks,
+    insert_record,
+    keep_blocks,
+    locked,
+    stored_record,
+)
 from pith_builder.times import Clock
 from pith_builder.verify import verify
 
@@ -105,23 +114,34 @@ class Import:
         )
 
     def _take(self, given: list[_Given]) -> dict[str, Taken | PithError]:
-        """What became of each, by its place. What another process put in while we did is looked at once more."""
+        """What became of each, by its place."""
         taken: dict[str, Taken | PithError] = {}
-        waiting = sorted(given, key=lambda item: item.record.canonical_sha256)
+        waiting, idle = sorted(given, key=lambda item: item.record.canonical_sha256), 0
         while waiting:
-            with writing(self._engine) as connection:
-                recorded_at = times.receipt_time(self._clock())
-                rows = _rows(connection, waiting)
-                for item in waiting:
-                    if row := rows.pop(item.record.canonical_sha256, None):
-                        taken[item.place] = self._compare(connection, row, item, recorded_at)
-                for item in waiting:
-                    if item.place not in taken and insert_record(
-                        connection, item.record, None, item.provenance, recorded_at
-                    ):
-                        taken[item.place] = Taken("imported", item.record.pith_number)
-            waiting = [item for item in waiting if item.place not in taken]
+            self._take_once(waiting, taken)
+            left = [item for item in waiting if item.place not in taken]
+            idle = idle + 1 if len(left) == len(waiting) else 0
+            if idle > 1:  # once another process was faster; but what stands in the way now is no record of that digest
+                raise StoreFailed(
+                    f"{left[0].record.pith_number} can't be stored: its number stands in another row",
+                    hint="find the damaged row with: pith-build store check",
+                )
+            waiting = left
         return taken
+
+    def _take_once(self, given: list[_Given], taken: dict[str, Taken | PithError]) -> None:
+        """In one transaction; what another process put in since we looked, or stands here twice, is left over."""
+        with writing(self._engine) as connection:
+            recorded_at = times.receipt_time(self._clock())
+            rows = _rows(connection, given)
+            for item in given:
+                if row := rows.pop(item.record.canonical_sha256, None):
+                    taken[item.place] = self._compare(connection, row, item, recorded_at)
+            for item in given:
+                if item.place not in taken and insert_record(
+                    connection, item.record, None, item.provenance, recorded_at
+                ):
+                    taken[item.place] = Taken("imported", item.record.pith_number)
 
     def _compare(
         self, connection: sa.Connection, row: sa.Row[Any], item: _Given, recorded_at: str
@@ -178,10 +198,11 @@ def _differing(a: PithRecord, b: PithRecord) -> list[str]:
 
 
 def _rows(connection: sa.Connection, given: list[_Given]) -> dict[str, sa.Row[Any]]:
-    """The rows of the records that are there already, by their digest in hex."""
+    """The rows of the records that are there already, locked, by their digest in hex."""
     digests = [bytes.fromhex(item.record.canonical_sha256) for item in given]
-    found = connection.execute(WHOLE.where(records.c.canonical_sha256.in_(digests)))
-    return {row.canonical_sha256.hex(): row for row in found}
+    known = sa.select(records.c.id).where(records.c.canonical_sha256.in_(digests))
+    found = WHOLE.where(records.c.id.in_(locked(connection, current.c.record_id.in_(known))))
+    return {row.canonical_sha256.hex(): row for row in connection.execute(found)}
 
 
 def _replace(connection: sa.Connection, row: sa.Row[Any], item: _Given, recorded_at: str, *, new_receipt: bool) -> None:

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
 
 from pith_builder.alias import parse_alias
 from pith_builder.arxiv_id import ArxivId
@@ -21,7 +20,7 @@ from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.snapshot import GraphSnapshot
 from pith_builder.store.aliases import NEWEST_FIRST, canonical_of, damaged, named, the_one
-from pith_builder.store.database import open_engine, reading, writing
+from pith_builder.store.database import insert_new, open_engine, reading, writing
 from pith_builder.store.schema import current, earlier_blocks, receipts, records
 
 _PAPER = b'{"paper":'
@@ -88,6 +87,7 @@ class Store:
         if change.is_none:
             return Outcome("stored", change.before)
         with writing(self.engine) as connection:  # again, since another process may have been here meanwhile
+            locked(connection, current.c.record_id == change.row_id)
             change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
             change.write(connection)
         return Outcome("stored" if change.after is change.before else "updated", change.after)
@@ -171,6 +171,16 @@ def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> Cano
     return None if row is None else msgspec.json.decode(row.canonical, type=CanonicalRecord)
 
 
+def locked(connection: sa.Connection, condition: sa.ColumnElement[bool], size: int | None = None) -> list[int]:
+    """The records, by row id and in its order, whose row of `current` meets a condition; the first `size` of them.
+
+    Until the transaction ends nobody else changes these records or gives them receipts: what is read of them from now
+    on stays as it is. (SQLite's writers have the whole store to themselves anyway.)
+    """
+    query = sa.select(current.c.record_id).where(condition).order_by(current.c.record_id).limit(size)
+    return list(connection.scalars(query.with_for_update()))
+
+
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
@@ -202,7 +212,7 @@ def insert_record(
     """Whether the record is new; one with its digest may have come in meanwhile. `recorded_at` is in receipt form."""
     canonical = record.canonical_record
     inserted = connection.execute(
-        insert(records)
+        insert_new(connection, records)
         .values(
             canonical_sha256=bytes.fromhex(record.canonical_sha256),
             suffix=record.number.suffix,
@@ -215,7 +225,6 @@ def insert_record(
             recorded_at=recorded_at,
             **blocks(record, enrichment, provenance),
         )
-        .on_conflict_do_nothing()
         .returning(records.c.id)
     ).scalar()
     if inserted is None:
@@ -276,6 +285,10 @@ class _Change:
         self.after = updated(self.before, metadata, self._enrichment, issuer.profile, issuer.clock)
         if self.after is not self.before:
             self._provenance = provenance
+
+    @property
+    def row_id(self) -> int:
+        return int(self._row.id)
 
     @property
     def is_none(self) -> bool:

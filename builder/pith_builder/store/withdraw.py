@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from pith_builder import text, times
 from pith_builder.store.aliases import number_of, the_one
 from pith_builder.store.database import writing
-from pith_builder.store.schema import records
-from pith_builder.store.store import Store, Withdrawal
+from pith_builder.store.schema import current, records
+from pith_builder.store.store import Store, Withdrawal, locked
 from pith_builder.times import Clock
 
 
@@ -33,6 +33,7 @@ def withdraw(store: Store, alias: str, reason: str, clock: Clock) -> Marked:
     mark = Withdrawal(times.receipt_time(clock()), reason.strip())
     with writing(store.engine) as connection:
         row = the_one(connection, alias, newest=False)
+        locked(connection, current.c.record_id == row.id)
         of_record = records.c.id == row.id
         unmarked = records.update().where(of_record, records.c.withdrawn.is_(None))
         changed = connection.execute(unmarked.values(withdrawn=msgspec.json.encode(mark))).rowcount
