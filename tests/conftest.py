@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+import sqlalchemy as sa
 import stamina
 from hypothesis import settings
 
 from arxiv_server import ArxivServer
 from pith_builder import KeyRing, PaperMetadata
 from pith_builder.cli import main
+from postgresql_server import MISSING, Server, running
 
 ROOT = Path(__file__).parent.parent
 REGISTRY = ROOT / "fixtures" / "registry"
@@ -80,6 +82,46 @@ def arxiv(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         monkeypatch.setenv("PITH_ATOM_URL", server.atom_url)
         monkeypatch.setenv("PITH_OAI_INTERVAL", "0")
         yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A running PostgreSQL server, one a test process; no setting of this machine's clients counts."""
+    with pytest.MonkeyPatch.context() as patch, running() as server:
+        for name in [name for name in os.environ if name.startswith("PG")]:
+            patch.delenv(name)
+        if server is None:
+            pytest.skip(MISSING)
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a store that is not made yet, on each database in turn."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'pith.db'}"
+        return
+    server = request.getfixturevalue("postgresql")
+    url = server.new_database()
+    yield url
+    server.drop(url)
+
+
+@pytest.fixture
+def sql(store_url: str) -> Callable[..., list[Any]]:
+    """What an SQL statement gives, past the store: `sql("SELECT id FROM records WHERE suffix = :s", s="A")`."""
+
+    def call(statement: str, **values: Any) -> list[Any]:
+        url = sa.make_url(store_url)
+        engine = sa.create_engine(
+            url.set(drivername={"postgresql": "postgresql+psycopg"}.get(url.drivername, url.drivername)),
+            poolclass=sa.NullPool,
+        )
+        with engine.begin() as connection:
+            result = connection.execute(sa.text(statement), values)
+            return [tuple(row) for row in result] if result.returns_rows else []
+
+    return call
 
 
 class Result(NamedTuple):

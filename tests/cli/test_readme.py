@@ -18,8 +18,13 @@ from arxiv_server import ArxivServer, ServedPaper
 from pith_builder import PaperMetadata
 from pith_builder.cli import app
 from pith_builder.cli.keys import keys
+from pith_builder.cli.store import store
 
-KEY_COMMANDS = [command.name or getattr(command.callback, "__name__", "") for command in keys.registered_commands]
+SUBCOMMANDS = [
+    f"{group} {command.name or getattr(command.callback, '__name__', '')}"
+    for group, commands in (("keys", keys), ("store", store))
+    for command in commands.registered_commands
+]
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -79,12 +84,10 @@ def test_the_settings_of_the_readme_are_those_of_the_code(root: Path) -> None:
     pattern = r"^\| (?:`(--[a-z-]+).*? )?\| `(PITH_\w+)` \|"
     table = re.findall(pattern, (root / "README.md").read_text(), re.MULTILINE)
     flags = {variable: f"--{name.replace('_', '-')}" for name, variable in VARIABLES.items()}
-    assert [(flag, variable) for flag, variable in table] == [
-        (flag if flag in FLAGS else "", variable) for variable, flag in flags.items()
-    ]
+    assert sorted(table) == sorted((flag if flag in FLAGS else "", variable) for variable, flag in flags.items())
 
 
-@pytest.mark.parametrize("command", [*app.COMMANDS, *(f"keys {name}" for name in KEY_COMMANDS)])
+@pytest.mark.parametrize("command", [*app.COMMANDS, *SUBCOMMANDS])
 def test_every_command_has_help(command: str, run: Callable[..., Any]) -> None:
     result = run(*command.split(), "--help")
     assert result.code == 0

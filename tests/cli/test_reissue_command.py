@@ -21,7 +21,7 @@ from pith_builder import Issuer, KeyRing, PithRecord, Provenance, verify
 from pith_builder.cli.progress import shown
 from pith_builder.errors import KeyLocked, StoreFailed
 from pith_builder.keyring import Revocation, RingKey
-from pith_builder.store import Store, database
+from pith_builder.store import Store, sqlite
 from pith_builder.store import reissue as reissue_module
 from pith_builder.store.reissue import Progress
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
@@ -620,7 +620,7 @@ def test_locked_store_is_5_and_loses_nothing(
     rotated: Run, home: Path, store: Store, issue: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = issue(3)
-    monkeypatch.setattr(database, "_BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(sqlite, "_BUSY_TIMEOUT_MS", 50)
     with closing(sqlite3.connect(home / "pith.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         result = rotated("reissue")

@@ -14,8 +14,9 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def toml(home: Path) -> Callable[[str], Path]:
-    """Write pith-build.toml into the home."""
+def toml(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Write pith-build.toml into the home, with no variable before it."""
+    monkeypatch.delenv("PITH_OFFLINE")
 
     def write(content: str) -> Path:
         home.mkdir(exist_ok=True)

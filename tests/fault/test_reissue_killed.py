@@ -26,9 +26,9 @@ from pith_builder import Issuer, KeyRing, PithRecord, Profile, Provenance, verif
 from pith_builder.errors import KeyLocked, StoreFailed
 from pith_builder.keyring import RingKey
 from pith_builder.receipt import Receipt
-from pith_builder.store import Store, database
+from pith_builder.store import Store, database, sqlite
 from pith_builder.store.reissue import Progress, Refusal, Reissue
-from pith_builder.store.store import _insert
+from pith_builder.store.store import insert_record
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
 
 Run = Callable[..., Any]
@@ -52,7 +52,7 @@ def filled(issued: list[PithRecord], tmp_path_factory: pytest.TempPathFactory) -
     path = tmp_path_factory.mktemp("filled") / "pith.db"
     with database.writing(Store(f"sqlite:///{path}").engine) as connection:
         for record in issued:
-            assert _insert(connection, record, None, Provenance("test"))
+            assert insert_record(connection, record, None, Provenance("test"), record.receipt.signed_at)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path
@@ -241,14 +241,14 @@ def test_database_that_may_have_no_more_pages_keeps_the_batches_before(
     path: Path, issued: list[PithRecord], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [(pages,)] = rows(path, "PRAGMA page_count")
-    real = database._configure
+    real = sqlite._configure
 
     def limited(connection: Any, record: object) -> None:
         real(connection, record)
         connection.execute(f"PRAGMA max_page_count = {pages + 500}")
 
     with monkeypatch.context() as patch:
-        patch.setattr(database, "_configure", limited)
+        patch.setattr(sqlite, "_configure", limited)
         with pytest.raises(StoreFailed, match="full"):
             list(_run(path))
     done = reissued(path)
@@ -264,7 +264,7 @@ def test_database_that_may_have_no_more_pages_keeps_the_batches_before(
 def test_lock_in_the_middle_of_a_run_keeps_the_batches_before(
     path: Path, issued: list[PithRecord], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(sqlite, "_BUSY_TIMEOUT_MS", 50)
     steps = _run(path)
     next(steps)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

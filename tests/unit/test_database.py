@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
@@ -73,9 +74,9 @@ def test_receipt_of_no_record_is_refused(engine: sa.Engine) -> None:
 def test_error_names_the_store_and_no_password() -> None:
     def fail() -> None:
         with database.failing(sa.make_url("postgresql://me:secret@host/db")):
-            raise sa.exc.OperationalError("statement", {}, Exception("database is locked"))
+            raise sa.exc.OperationalError("statement", {}, psycopg.errors.LockNotAvailable("there is a lock"))
 
-    with pytest.raises(StoreFailed, match="database is locked") as caught:
+    with pytest.raises(StoreFailed, match="there is a lock") as caught:
         fail()
     assert "secret" not in str(caught.value)
     assert caught.value.hint == "another process holds it; try again when it is done"

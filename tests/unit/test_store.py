@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from pith_builder import Enrichment, Issuer, KeyRing, PaperMetadata, PithRecord, Profile, Provenance, verify
 from pith_builder.errors import Ambiguous, LicenseUnknown, NotFound, StoreFailed
@@ -19,6 +19,7 @@ from pith_builder.store import store as store_module
 from pith_builder.testing import START, FrozenClock, make_keyring, make_metadata, make_record, make_signer
 
 Issue = Callable[..., Outcome]
+Sql = Callable[..., list[Any]]
 LATER = START + timedelta(days=40)
 VERDICT = {"id": "v1", "model_set": {"z": 1, "a": 2}, "novelty": "high", "a": {"é": [1, {"b": None, "a": True}]}}
 ENRICHMENTS = {
@@ -33,13 +34,8 @@ ENRICHMENTS = {
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'pith.db'}"
-
-
-@pytest.fixture
-def store(url: str) -> Store:
-    return Store(url)
+def store(store_url: str) -> Store:
+    return Store(store_url)
 
 
 @pytest.fixture
@@ -57,17 +53,6 @@ def issue(store: Store) -> Issue:
         issuer = Issuer(make_signer(), profile, clock=clock or FrozenClock(step=timedelta(seconds=1)))
         around = None if enrichment is None else Enrichment.from_json(enrichment)
         return store.issue(metadata or make_metadata(), Provenance("test", source_time), issuer, around)
-
-    return call
-
-
-@pytest.fixture
-def rows(tmp_path: Path) -> Callable[[str], list[Any]]:
-    """What an SQL statement gives, past the store."""
-
-    def call(statement: str) -> list[Any]:
-        with closing(sqlite3.connect(tmp_path / "pith.db")) as connection, connection:
-            return connection.execute(statement).fetchall()
 
     return call
 
@@ -121,10 +106,10 @@ def test_updated_at_is_never_before_that_of_the_stored_record(issue: Issue) -> N
     assert new.updated_at >= old.updated_at
 
 
-def test_earlier_block_is_kept(issue: Issue, rows: Callable[[str], list[Any]]) -> None:
+def test_earlier_block_is_kept(issue: Issue, sql: Sql) -> None:
     old = issue(enrichment='{"headline":"First"}').record
     new = issue(make_metadata(authors="Grace Hopper"), '{"headline":"Second"}', clock=FrozenClock(LATER)).record
-    [(paper, enrichment, updated_at, replaced_at)] = rows(
+    [(paper, enrichment, updated_at, replaced_at)] = sql(
         "SELECT paper, enrichment, updated_at, replaced_at FROM earlier_blocks"
     )
     assert json.loads(paper)["authors_text"] == old.paper.authors_text
@@ -132,10 +117,10 @@ def test_earlier_block_is_kept(issue: Issue, rows: Callable[[str], list[Any]]) -
     assert (updated_at, replaced_at) == (old.updated_at, new.updated_at)
 
 
-def test_every_earlier_block_is_kept(issue: Issue, rows: Callable[[str], list[Any]]) -> None:
+def test_every_earlier_block_is_kept(issue: Issue, sql: Sql) -> None:
     for authors in ("A", "B", "C", "C", "A"):
         issue(make_metadata(authors=authors))
-    papers = [json.loads(paper)["authors_text"] for (paper,) in rows("SELECT paper FROM earlier_blocks ORDER BY id")]
+    papers = [json.loads(paper)["authors_text"] for (paper,) in sql("SELECT paper FROM earlier_blocks ORDER BY id")]
     assert papers == ["A", "B", "C"]
 
 
@@ -226,10 +211,10 @@ def test_signer_that_fails_leaves_nothing(store: Store) -> None:
     ids=["plain", "old", "beyond ASCII"],
 )
 def test_rebuilt_record_is_the_issued_one_byte_for_byte(
-    url: str, issue: Issue, metadata: PaperMetadata, enrichment: str | None
+    store_url: str, issue: Issue, metadata: PaperMetadata, enrichment: str | None
 ) -> None:
     issued = issue(metadata, enrichment, profile=Profile("https://mirror.example/base")).record
-    rebuilt = Store(url).get(issued.pith_number).record
+    rebuilt = Store(store_url).get(issued.pith_number).record
     assert rebuilt.to_json() == issued.to_json()
     assert PithRecord.from_json(issued.to_json()).to_json() == issued.to_json()
 
@@ -240,10 +225,10 @@ def test_rebuilt_record_verifies(issue: Issue, store: Store, enrichment: str | N
     assert verify(store.get("2601.00001").record, make_keyring(), make_metadata()).ok
 
 
-def test_updated_record_is_rebuilt_byte_for_byte_too(url: str, issue: Issue) -> None:
+def test_updated_record_is_rebuilt_byte_for_byte_too(store_url: str, issue: Issue) -> None:
     issue(enrichment='{"headline":"First"}')
     new = issue(make_metadata(authors="Grace Hopper"), ENRICHMENTS["unknown verdict fields"]).record
-    assert Store(url).get("2601.00001").record.to_json() == new.to_json()
+    assert Store(store_url).get("2601.00001").record.to_json() == new.to_json()
 
 
 def test_seeds_metadata_go_through_the_store(store: Store, seed: tuple[PaperMetadata, bytes]) -> None:
@@ -272,14 +257,12 @@ def test_receipts_of_a_number(issue: Issue, store: Store) -> None:
 
 @pytest.mark.parametrize("table", ["receipts", "earlier_blocks"])
 @pytest.mark.parametrize("statement", ["UPDATE {} SET record_id = record_id", "DELETE FROM {}"])
-def test_receipts_and_earlier_blocks_refuse_every_change(
-    issue: Issue, rows: Callable[[str], list[Any]], table: str, statement: str
-) -> None:
+def test_receipts_and_earlier_blocks_refuse_every_change(issue: Issue, sql: Sql, table: str, statement: str) -> None:
     issue()
     issue(make_metadata(authors="Grace Hopper"))
-    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        rows(statement.format(table))
-    assert rows(f"SELECT count(*) FROM {table}") == [(1,)]
+    with pytest.raises(IntegrityError, match="append-only"):
+        sql(statement.format(table))
+    assert sql(f"SELECT count(*) FROM {table}") == [(1,)]
 
 
 # --- finding ----------------------------------------------------------------------------------------------------
@@ -348,11 +331,9 @@ def test_nothing_found_says_so_with_a_next_step(store: Store) -> None:
     assert "pith-build issue" in caught.value.hint
 
 
-def test_short_form_of_two_papers_is_ambiguous(issue: Issue, store: Store, rows: Callable[[str], list[Any]]) -> None:
+def test_short_form_of_two_papers_is_ambiguous(issue: Issue, store: Store, sql: Sql) -> None:
     first, second = issue().record, issue(make_metadata(arxiv_id="2601.00002")).record
-    rows(
-        f"UPDATE records SET suffix = '{first.number.suffix[:12]}' || substr(suffix, 13) WHERE arxiv_id = '2601.00002'"
-    )
+    sql(f"UPDATE records SET suffix = '{first.number.suffix[:12]}' || substr(suffix, 13) WHERE arxiv_id = '2601.00002'")
     with pytest.raises(Ambiguous) as caught:
         store.get(first.number.suffix[:12])
     assert set(caught.value.candidates) == {f"{first.pith_number} 2601.00001v1", f"{second.pith_number} 2601.00002v1"}
@@ -367,12 +348,12 @@ def test_store_is_made_in_a_folder_for_its_owner_alone(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
 
 
-def test_store_opens_again(url: str, issue: Issue) -> None:
+def test_store_opens_again(store_url: str, issue: Issue) -> None:
     issue()
-    assert Store(url).count() == 1
+    assert Store(store_url).count() == 1
 
 
-@pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///:memory:", "postgresql://u:pw@h/db", "what", "sqlite:x"])
+@pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///:memory:", "mysql://u:pw@h/db", "what", "sqlite:x"])
 def test_url_of_no_known_store_is_refused_with_the_right_form(url: str) -> None:
     with pytest.raises(StoreFailed) as caught:
         Store(url)
@@ -387,12 +368,10 @@ def test_registrys_key_signs_nothing_here(issue: Issue) -> None:
 # --- descriptions that come again -------------------------------------------------------------------------------
 
 
-def test_same_description_later_moves_only_its_time(
-    issue: Issue, store: Store, rows: Callable[[str], list[Any]]
-) -> None:
+def test_same_description_later_moves_only_its_time(issue: Issue, store: Store, sql: Sql) -> None:
     issue(source_time="2026-01-01T00:00:00Z")
     assert issue(source_time="2026-02-01T00:00:00Z").action == "stored"
-    assert rows("SELECT said_at FROM records") == [("2026-02-01T00:00:00Z",)]
+    assert sql("SELECT said_at FROM records") == [("2026-02-01T00:00:00Z",)]
     assert store.get("2601.00001").provenance.source_time == "2026-01-01T00:00:00Z"
 
 
@@ -414,12 +393,10 @@ def test_earlier_version_issued_late_follows_no_later_one(issue: Issue) -> None:
     assert issue(make_metadata(version=1)).follows is None
 
 
-def test_short_form_of_two_numbers_of_one_paper_is_ambiguous(
-    issue: Issue, store: Store, rows: Callable[[str], list[Any]]
-) -> None:
+def test_short_form_of_two_numbers_of_one_paper_is_ambiguous(issue: Issue, store: Store, sql: Sql) -> None:
     suffix = issue().record.number.suffix
     issue(make_metadata(version=2))
-    rows(f"UPDATE records SET suffix = '{suffix[:8]}' || substr(suffix, 9) WHERE version = 2")
+    sql(f"UPDATE records SET suffix = '{suffix[:8]}' || substr(suffix, 9) WHERE version = 2")
     with pytest.raises(Ambiguous):
         store.get(suffix[:8])
 
@@ -431,17 +408,17 @@ def test_store_that_only_reads_is_not_made(tmp_path: Path) -> None:
 
 
 def test_record_that_came_in_while_we_signed_is_the_stored_one(
-    issue: Issue, store: Store, rows: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
+    issue: Issue, store: Store, sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = issue().record
     monkeypatch.setattr(Store, "_has", lambda *_: False)
     outcome = issue(clock=FrozenClock(LATER))
     assert (outcome.action, outcome.record.to_json()) == ("stored", first.to_json())
-    assert len(rows("SELECT id FROM receipts")) == 1
+    assert len(sql("SELECT id FROM receipts")) == 1
 
 
 def test_description_that_came_in_while_we_looked_is_not_replaced_by_its_twin(
-    issue: Issue, store: Store, rows: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
+    issue: Issue, store: Store, sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issue()
     other = make_metadata(authors="Grace Hopper")
@@ -459,4 +436,4 @@ def test_description_that_came_in_while_we_looked_is_not_replaced_by_its_twin(
 
     monkeypatch.setattr(store_module, "reading", reading)
     assert issue(other).action == "stored"
-    assert len(rows("SELECT id FROM earlier_blocks")) == 1
+    assert len(sql("SELECT id FROM earlier_blocks")) == 1

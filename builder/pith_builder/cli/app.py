@@ -14,6 +14,8 @@ from pith_builder.cli import settings as settings_
 from pith_builder.cli.arguments import arranged
 from pith_builder.cli.ceremonies import retire, revoke, rotate, sign
 from pith_builder.cli.compute import compute
+from pith_builder.cli.diff import diff
+from pith_builder.cli.imports import import_records
 from pith_builder.cli.issue import issue
 from pith_builder.cli.keys import keys
 from pith_builder.cli.reissue import reissue
@@ -22,6 +24,7 @@ from pith_builder.cli.show import show
 from pith_builder.cli.store import store
 from pith_builder.cli.sync import sync
 from pith_builder.cli.verify import verify
+from pith_builder.cli.withdraw import withdraw
 from pith_builder.errors import PithError
 
 app = typer.Typer(
@@ -38,10 +41,13 @@ app.command()(compute)
 app.command()(verify)
 app.command()(show)
 app.command()(resolve)
+app.command()(diff)
 app.command()(reissue)
 app.command()(sync)
 for move in (rotate, sign, retire, revoke):
     keys.command()(move)
+store.command()(withdraw)
+store.command("import")(import_records)
 app.add_typer(keys, name="keys")
 app.add_typer(store, name="store")
 
@@ -87,7 +93,7 @@ def _settings(
     ctx.obj = settings_.resolve(flags, os.environ)
 
 
-COMMANDS = ("issue", "compute", "verify", "show", "resolve", "reissue", "sync", "keys", "store")
+COMMANDS = ("issue", "compute", "verify", "show", "resolve", "diff", "reissue", "sync", "keys", "store")
 
 
 def run(arguments: list[str]) -> int:

@@ -32,14 +32,15 @@ class Arxiv:
     @cached_property
     def _finder(self) -> Finder:
         from pith_builder.sources.arxiv import Offline, Online
-        from pith_builder.sources.atom import Atom
         from pith_builder.sources.fetched import Fetched
-        from pith_builder.sources.oai import Oai
 
         settings: Settings = self._ctx.obj
         fetched = Fetched(settings.cache)
         if settings.offline:
             return Offline(self._kind, fetched)
+        from pith_builder.sources.atom import Atom
+        from pith_builder.sources.oai import Oai
+
         if self._kind == "oai":
             return Online(Oai(client(self._ctx, settings.oai_url)), fetched, not_kept)
         return Online(Atom(client(self._ctx, settings.atom_url)), fetched, not_kept)

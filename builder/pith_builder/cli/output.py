@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,9 @@ from pith_builder.errors import (
     StorageFailed,
     cleaned,
 )
+
+if TYPE_CHECKING:
+    from pith_builder.store import Withdrawal
 
 #: Families of errors -> exit code, the first that fits (DESIGN "Exit codes").
 EXIT_CODES: tuple[tuple[type[PithError], int], ...] = (
@@ -71,6 +74,11 @@ def print_note(text: str) -> None:
         sys.stderr.flush()
 
 
+def print_withdrawn(withdrawal: Withdrawal) -> None:
+    """The notice that goes with a record that was issued in error."""
+    print_note(f"withdrawn on {withdrawal.at}: {withdrawal.reason}")
+
+
 def print_error(error: PithError) -> None:
     """An error for a person: what, where, and what to do next."""
     print_note(f"pith-build: {error}")
@@ -107,8 +115,12 @@ class Items:
 
     def done(self, group: str, line: str | bytes, code: int = 0) -> None:
         """An item that came out, as the line to print; `code` is 1 for a verification that failed."""
-        self._codes.setdefault(group, set()).add(code)
+        self.passed(group, code)
         print_data(line)
+
+    def passed(self, group: str, code: int = 0) -> None:
+        """An item that came out, of which nothing is printed."""
+        self._codes.setdefault(group, set()).add(code)
 
     def failed(self, group: str, name: str, error: PithError) -> None:
         """An item that failed."""

@@ -165,9 +165,7 @@ def _read(path: Path) -> dict[str, Any]:
                 "is no setting of this file", field=name, hint=f"it may hold: {', '.join(list(VARIABLES)[1:])}"
             ).at(file=str(path))
         listed = name == "catalog" and isinstance(value, list) and all(isinstance(item, str) for item in value)
-        plain = (name == "oai_interval" and type(value) in (int, float)) or (
-            name == "offline" and value in (True, False)
-        )
+        plain = (name == "oai_interval" and type(value) in (int, float)) or (name == "offline" and type(value) is bool)
         if plain:
             values[name] = str(value)
         elif not isinstance(value, str) and not listed:

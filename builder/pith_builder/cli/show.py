@@ -28,7 +28,7 @@ def show(
         stored = Store(ctx.obj.store, create=False).get(alias)
     raw = stored.record.to_json()
     if stored.withdrawn:
-        output.print_note(f"withdrawn on {stored.withdrawn.at}: {stored.withdrawn.reason}")
+        output.print_withdrawn(stored.withdrawn)
     if raw_form:
         output.print_bytes(Fetched(ctx.obj.cache).raw(stored.provenance.raw_sha256 or ""))
         return

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.errors import FileFailed, NotFound, SourceThrottled, SourceUnreachable
 from pith_builder.sources.fetched import Fetched
 from pith_builder.sources.papers import FoundPaper
-from pith_builder.sources.transport import Answer
+
+if TYPE_CHECKING:  # work offline does without the network's libraries
+    from pith_builder.sources.transport import Answer
 
 
 class Interface(Protocol):

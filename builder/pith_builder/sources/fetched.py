@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,7 +19,9 @@ from pith_builder import files
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.errors import FileFailed, NotFound
 from pith_builder.sources.papers import FoundPaper
-from pith_builder.sources.transport import Answer
+
+if TYPE_CHECKING:  # work offline does without the network's libraries
+    from pith_builder.sources.transport import Answer
 
 FILE_NAME = "fetched.db"
 _TABLES = """

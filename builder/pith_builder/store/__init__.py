@@ -1,5 +1,5 @@
 """Where records live: SQLite in the home folder."""
 
-from pith_builder.store.store import Outcome, Store, StoredRecord
+from pith_builder.store.store import Outcome, Store, StoredRecord, Withdrawal
 
-__all__ = ["Outcome", "Store", "StoredRecord"]
+__all__ = ["Outcome", "Store", "StoredRecord", "Withdrawal"]

@@ -39,6 +39,7 @@ def check_store(store: Store, ring: KeyRing, clock: Clock, failed: Callable[[str
     """Check all records; `failed` is told number and reason of each that fails. Gives the counts after each batch."""
     begun = times.receipt_time(clock())
     with reading(store.engine) as connection:
+        _settle(connection)
         newest = connection.scalar(sa.select(sa.func.max(receipts.c.id))) or 0
         counts = Counts(connection.scalar(sa.select(sa.func.count()).select_from(records)) or 0)
     last = 0
@@ -60,6 +61,20 @@ def check_store(store: Store, ring: KeyRing, clock: Clock, failed: Callable[[str
                 checked_at=begun, last_receipt_id=newest, records=counts.checked, failed=counts.failed
             )
         )
+
+
+def _settle(connection: sa.Connection) -> None:
+    """Wait until no transaction is open that has added a receipt; then every receipt up to the newest is seen.
+
+    On PostgreSQL ids come from a sequence, and one that is given first may be committed last: a receipt that the check
+    never saw, since its record came in behind it, would stand below the newest and count as checked for ever. SHARE
+    excludes everyone who inserts, from the INSERT to the end of the transaction, and the id is given by the INSERT
+    itself (GENERATED ALWAYS), after it has its lock on the table. So under this lock all lower ids are committed or
+    void, and all later ones will be higher than the newest. The lock comes before the first SELECT, which fixes what
+    this transaction sees. SQLite has one writer, and gives ids in the order of commits.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("LOCK TABLE receipts IN SHARE MODE")
 
 
 def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | None:

@@ -1,27 +1,53 @@
-"""The database behind a store: opening it, and bringing it to the newest schema, one process at a time."""
+"""The database behind a store: opening it, and bringing it to the newest schema, one process at a time.
+
+What differs between the databases is in `sqlite.py` and `postgresql.py`, two modules of one shape.
+"""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 
-from pith_builder import files
 from pith_builder.errors import NotFound, StoreFailed
+from pith_builder.store import postgresql, sqlite
 
 #: The newest migration in migrations/versions.
 NEWEST = "0002"
 
 logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # an interrupt is no news to log with a traceback
 
-_BUSY_TIMEOUT_MS = 60_000
+
+class Kind(Protocol):
+    """A kind of database that a store may be in."""
+
+    FORM: str
+    READ: dict[str, Any]
+    WRITE: dict[str, Any]
+
+    def make_engine(self, url: sa.URL) -> sa.Engine: ...
+
+    def place(self, url: sa.URL) -> str: ...
+
+    def exists(self, engine: sa.Engine) -> bool: ...
+
+    def is_begun(self, engine: sa.Engine) -> bool: ...
+
+    def migrating(self, engine: sa.Engine) -> AbstractContextManager[sa.Connection]: ...
+
+    def insert_new(self, table: sa.Table) -> sa.Insert: ...
+
+    def explained(self, error: BaseException) -> tuple[str, str]: ...
+
+
+_KINDS: dict[str, Kind] = {"sqlite": sqlite, "postgresql": postgresql}
+_FORMS = " or ".join(kind.FORM for kind in _KINDS.values())
 
 
 @contextmanager
@@ -30,18 +56,9 @@ def failing(url: sa.URL) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
-        reason = str(getattr(error, "orig", None) or error)
-        raise StoreFailed(f"the store {url.render_as_string()}: {reason}", hint=_hint(reason)) from None
-
-
-def _hint(reason: str) -> str:
-    if "locked" in reason:
-        return "another process holds it; try again when it is done"
-    if "full" in reason or "disk I/O" in reason:
-        return "make room on the disk; nothing was half-written"
-    if "not a database" in reason or "malformed" in reason:
-        return "restore the store from a backup, or name another with --store"
-    return ""
+        kind = _KINDS[url.get_backend_name()]
+        reason, hint = kind.explained(getattr(error, "orig", None) or error)
+        raise StoreFailed(f"the store {kind.place(url)}: {reason}", hint=hint) from None
 
 
 def open_engine(url_text: str, *, create: bool = True) -> sa.Engine:
@@ -49,85 +66,104 @@ def open_engine(url_text: str, *, create: bool = True) -> sa.Engine:
 
     Raises StoreFailed, or NotFound where there is no store and none is to be created.
     """
+    kind, engine = _unopened(url_text)
+    with failing(engine.url):
+        found = _found_revision(kind, engine)
+        if found is None and not create and not kind.is_begun(engine):
+            raise NotFound(
+                f"there is no store yet at {kind.place(engine.url)}",
+                hint="issuing a paper makes one: pith-build issue ID",
+            )
+        if found != NEWEST:
+            _migrate(engine, kind)
+    return engine
+
+
+def revision(url_text: str) -> str | None:
+    """The revision of a store's schema, None where there is no store; nothing is made. Raises StoreFailed."""
+    kind, engine = _unopened(url_text)
+    with failing(engine.url):
+        return _found_revision(kind, engine)
+
+
+def place(engine: sa.Engine) -> str:
+    """Where a store is, without what is secret."""
+    return _KINDS[engine.dialect.name].place(engine.url)
+
+
+def _unopened(url_text: str) -> tuple[Kind, sa.Engine]:
     try:
         url = sa.make_url(url_text)
     except (SQLAlchemyError, ValueError):
-        raise StoreFailed("this is no store URL", hint="give it as sqlite:////absolute/path/pith.db") from None
-    is_sqlite = url.drivername in ("sqlite", "sqlite+pysqlite") and not (url.query or url.host or url.port)
-    if not is_sqlite or not url.database or url.database == ":memory:":
-        raise StoreFailed(
-            f"{url.render_as_string()} is no store that this version knows",
-            hint="give it as sqlite:////absolute/path/pith.db",
-        )
-    path = Path(url.database)
-    if not create and not path.exists():
-        raise NotFound(f"there is no store yet at {path}", hint="issuing a paper makes one: pith-build issue ID")
-    files.make_folder(path.parent)
-    with failing(url):
-        engine = sa.create_engine(url, poolclass=sa.NullPool)
-        event.listen(engine, "connect", _configure)
-        event.listen(engine, "begin", _begin)
-        if _revision(engine, path) != NEWEST:
-            _migrate(engine, path)
-    return engine
+        raise StoreFailed("this is no store URL", hint=f"give it as {_FORMS}") from None
+    kind = _KINDS.get(url.get_backend_name())
+    if kind is None:
+        raise StoreFailed(f"{url.drivername} is no store that this version knows", hint=f"give it as {_FORMS}")
+    return kind, kind.make_engine(url)
+
+
+def _found_revision(kind: Kind, engine: sa.Engine) -> str | None:
+    if not kind.exists(engine):
+        return None
+    with engine.begin() as connection:
+        return _revision(connection, kind)
 
 
 @contextmanager
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A transaction that holds the write lock from its beginning: what it read can't change before it writes."""
-    with failing(engine.url), engine.execution_options(write=True).begin() as connection:
+    """A transaction that writes.
+
+    On SQLite it holds the write lock from its beginning. On PostgreSQL others write beside it: what it reads and then
+    writes it locks first, by `locked`.
+    """
+    with _transaction(engine, _KINDS[engine.dialect.name].WRITE) as connection:
         yield connection
 
 
 @contextmanager
 def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
     """A transaction that sees one state of the store."""
-    with failing(engine.url), engine.begin() as connection:
+    with _transaction(engine, _KINDS[engine.dialect.name].READ) as connection:
         yield connection
 
 
-def _configure(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # BEGIN is ours: see _begin
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.close()
+@contextmanager
+def _transaction(engine: sa.Engine, options: dict[str, Any]) -> Iterator[sa.Connection]:
+    with failing(engine.url), engine.connect() as connection:
+        connection.execution_options(**options)
+        with connection.begin():
+            yield connection
 
 
-def _begin(connection: sa.Connection) -> None:
-    write = connection.get_execution_options().get("write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+def insert_new(connection: sa.Connection, table: sa.Table) -> sa.Insert:
+    """An INSERT that passes over a row that is there already (ON CONFLICT DO NOTHING)."""
+    return _KINDS[connection.dialect.name].insert_new(table)
 
 
-def _revision(engine: sa.Engine, path: Path) -> str | None:
-    if not path.exists() or path.stat().st_size == 0:
-        return None
-    with engine.begin() as connection:
-        names = set(connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars())
-        if names and "alembic_version" not in names:
-            raise StoreFailed(f"{path} is a database of something else", hint="name another with --store")
-        return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() if names else None
+def _revision(connection: sa.Connection, kind: Kind) -> str | None:
+    names = sa.inspect(connection).get_table_names()
+    if names and "alembic_version" not in names:
+        raise StoreFailed(
+            f"{kind.place(connection.engine.url)} is a database of something else", hint="name another with --store"
+        )
+    return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() if names else None
 
 
-def _migrate(engine: sa.Engine, path: Path) -> None:
+def _migrate(engine: sa.Engine, kind: Kind) -> None:
     from alembic import command  # heavy, and only needed here
     from alembic.config import Config
     from alembic.util import CommandError
 
-    with files.locked(path.with_name(f"{path.name}.lock")):
-        if _revision(engine, path) == NEWEST:
+    with kind.migrating(engine) as connection:
+        if _revision(connection, kind) == NEWEST:  # another process was here first
             return
-        with engine.connect() as connection:  # WAL is kept in the file, and can't be set in a transaction
-            connection.connection.execute("PRAGMA journal_mode = WAL")
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-        with engine.execution_options(write=True).begin() as connection:
-            config.attributes["connection"] = connection
-            try:
-                command.upgrade(config, NEWEST)
-            except CommandError as error:
-                raise StoreFailed(
-                    f"the store {path} has a schema that this version doesn't know: {error}",
-                    hint="use the version of pith-build that wrote it, or a newer one",
-                ) from None
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, NEWEST)
+        except CommandError as error:
+            raise StoreFailed(
+                f"the store {kind.place(engine.url)} has a schema that this version doesn't know: {error}",
+                hint="use the version of pith-build that wrote it, or a newer one",
+            ) from None

@@ -6,70 +6,94 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+_NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+_REFUSED = {"sqlite": ("UPDATE", "DELETE"), "postgresql": ("UPDATE", "DELETE", "TRUNCATE")}
+_REFUSE = """
+    CREATE FUNCTION pith_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation'; END $$
+"""
+
+
+def _text(length: int | None = None) -> sa.String:
+    return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
+
+
+def _id() -> sa.Column[int]:
+    return sa.Column("id", _NUMBER, sa.Identity(always=True), primary_key=True)
+
 
 def upgrade() -> None:
     op.create_table(
         "records",
-        sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("canonical_sha256", sa.BLOB, nullable=False, unique=True),
-        sa.Column("suffix", sa.String(26), nullable=False, unique=True),
-        sa.Column("arxiv_id", sa.String, nullable=False),
+        _id(),
+        sa.Column("canonical_sha256", sa.LargeBinary, nullable=False, unique=True),
+        sa.Column("suffix", _text(26), nullable=False, unique=True),
+        sa.Column("arxiv_id", _text(), nullable=False),
         sa.Column("version", sa.Integer, nullable=False),
-        sa.Column("base_url", sa.String, nullable=False),
-        sa.Column("created_at", sa.String, nullable=False),
-        sa.Column("said_at", sa.String),
-        sa.Column("recorded_at", sa.String, nullable=False),
-        sa.Column("canonical", sa.BLOB, nullable=False),
-        sa.Column("provenance", sa.BLOB, nullable=False),
-        sa.Column("withdrawn", sa.BLOB),
-        sa.Column("paper", sa.BLOB, nullable=False),
-        sa.Column("snapshot", sa.BLOB, nullable=False),
-        sa.Column("surroundings", sa.BLOB, nullable=False),
-        sa.Column("enrichment", sa.BLOB),
-        sa.Column("layout", sa.BLOB),
+        sa.Column("base_url", _text(), nullable=False),
+        sa.Column("created_at", _text(), nullable=False),
+        sa.Column("said_at", _text()),
+        sa.Column("recorded_at", _text(), nullable=False),
+        sa.Column("canonical", sa.LargeBinary, nullable=False),
+        sa.Column("provenance", sa.LargeBinary, nullable=False),
+        sa.Column("withdrawn", sa.LargeBinary),
+        sa.Column("paper", sa.LargeBinary, nullable=False),
+        sa.Column("snapshot", sa.LargeBinary, nullable=False),
+        sa.Column("surroundings", sa.LargeBinary, nullable=False),
+        sa.Column("enrichment", sa.LargeBinary),
+        sa.Column("layout", sa.LargeBinary),
     )
     op.create_index("records_by_paper", "records", ["arxiv_id", "version"])
     op.create_table(
         "current",
-        sa.Column("record_id", sa.Integer, sa.ForeignKey("records.id"), primary_key=True),
-        sa.Column("receipt_id", sa.Integer, nullable=False),
-        sa.Column("updated_at", sa.String, nullable=False),
-        sa.Column("key_fingerprint", sa.String(32), nullable=False),
-        sa.Column("receipt_builder", sa.String, nullable=False),
+        sa.Column("record_id", _NUMBER, sa.ForeignKey("records.id"), primary_key=True, autoincrement=False),
+        sa.Column("receipt_id", _NUMBER, nullable=False),
+        sa.Column("updated_at", _text(), nullable=False),
+        sa.Column("key_fingerprint", _text(32), nullable=False),
+        sa.Column("receipt_builder", _text(), nullable=False),
     )
     op.create_index("current_by_key", "current", ["key_fingerprint", "receipt_builder"])
     op.create_table(
         "receipts",
-        sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("record_id", sa.Integer, sa.ForeignKey("records.id"), nullable=False),
-        sa.Column("receipt", sa.BLOB, nullable=False),
-        sa.Column("recorded_at", sa.String, nullable=False),
+        _id(),
+        sa.Column("record_id", _NUMBER, sa.ForeignKey("records.id"), nullable=False),
+        sa.Column("receipt", sa.LargeBinary, nullable=False),
+        sa.Column("recorded_at", _text(), nullable=False),
     )
     op.create_index("ix_receipts_record_id", "receipts", ["record_id"])
     op.create_table(
         "checks",
-        sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("checked_at", sa.String, nullable=False),
-        sa.Column("last_receipt_id", sa.Integer, nullable=False),
-        sa.Column("records", sa.Integer, nullable=False),
-        sa.Column("failed", sa.Integer, nullable=False),
+        _id(),
+        sa.Column("checked_at", _text(), nullable=False),
+        sa.Column("last_receipt_id", _NUMBER, nullable=False),
+        sa.Column("records", _NUMBER, nullable=False),
+        sa.Column("failed", _NUMBER, nullable=False),
     )
     op.create_table(
         "earlier_blocks",
-        sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("record_id", sa.Integer, sa.ForeignKey("records.id"), nullable=False),
-        sa.Column("paper", sa.BLOB, nullable=False),
-        sa.Column("snapshot", sa.BLOB, nullable=False),
-        sa.Column("surroundings", sa.BLOB, nullable=False),
-        sa.Column("enrichment", sa.BLOB),
-        sa.Column("provenance", sa.BLOB, nullable=False),
-        sa.Column("updated_at", sa.String, nullable=False),
-        sa.Column("replaced_at", sa.String, nullable=False),
+        _id(),
+        sa.Column("record_id", _NUMBER, sa.ForeignKey("records.id"), nullable=False),
+        sa.Column("paper", sa.LargeBinary, nullable=False),
+        sa.Column("snapshot", sa.LargeBinary, nullable=False),
+        sa.Column("surroundings", sa.LargeBinary, nullable=False),
+        sa.Column("enrichment", sa.LargeBinary),
+        sa.Column("provenance", sa.LargeBinary, nullable=False),
+        sa.Column("updated_at", _text(), nullable=False),
+        sa.Column("replaced_at", _text(), nullable=False),
     )
     op.create_index("ix_earlier_blocks_record_id", "earlier_blocks", ["record_id"])
-    for table in ("receipts", "earlier_blocks"):
-        for change in ("UPDATE", "DELETE"):
-            op.execute(
-                f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} "
-                f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
-            )
+    _append_only("receipts", "earlier_blocks")
+
+
+def _append_only(*tables: str) -> None:
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute(_REFUSE)
+    for table in tables:
+        for change in _REFUSED[op.get_bind().dialect.name]:
+            op.execute(f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} {_refusing(table)}")
+
+
+def _refusing(table: str) -> str:
+    if op.get_bind().dialect.name == "postgresql":
+        return "FOR EACH STATEMENT EXECUTE FUNCTION pith_append_only()"
+    return f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"

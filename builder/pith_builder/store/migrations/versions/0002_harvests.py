@@ -6,19 +6,25 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
+_NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+
+def _text() -> sa.String:
+    return sa.String().with_variant(sa.String(collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     op.create_table(
         "harvests",
-        sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("source", sa.String, nullable=False),
-        sa.Column("set_name", sa.String, nullable=False),
-        sa.Column("from_day", sa.String, nullable=False),
-        sa.Column("until_day", sa.String, nullable=False),
-        sa.Column("token", sa.String),
-        sa.Column("covers_to", sa.String),
+        sa.Column("id", _NUMBER, sa.Identity(always=True), primary_key=True),
+        sa.Column("source", _text(), nullable=False),
+        sa.Column("set_name", _text(), nullable=False),
+        sa.Column("from_day", _text(), nullable=False),
+        sa.Column("until_day", _text(), nullable=False),
+        sa.Column("token", _text()),
+        sa.Column("covers_to", _text()),
         sa.Column("pages", sa.Integer, nullable=False),
         sa.Column("records", sa.Integer, nullable=False),
-        sa.Column("begun_at", sa.String, nullable=False),
-        sa.Column("finished_at", sa.String),
+        sa.Column("begun_at", _text(), nullable=False),
+        sa.Column("finished_at", _text()),
     )

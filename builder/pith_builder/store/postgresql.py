@@ -1,0 +1,156 @@
+"""A store in a PostgreSQL database: many writers side by side, each holding no more than the rows that it changes.
+
+A transaction that writes sees what others committed before each of its statements (READ COMMITTED), so what it reads
+and then writes it locks first: the lock of a record is its row of `current`. One that only reads sees one state of the
+store (REPEATABLE READ).
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from pith_builder.errors import StoreFailed, shown
+
+FORM = "postgresql://user@host/database"
+READ: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+WRITE: dict[str, Any] = {"isolation_level": "READ COMMITTED"}
+
+_LOCK_TIMEOUT_S = 60
+_MIGRATION_LOCK = 0x7069_7468_2D62_6C64  # "pith-bld": any number that no one else in the database takes
+
+#: Parameters of a connection that say where it goes and are no secret; the others stay out of what is printed.
+_PLACES = ("host", "port")
+
+# What is said by the server does not depend on the settings of its administrator: a lock is not waited for
+# for ever, and a commit is on the disk when it returns.
+_SETTINGS = (
+    f"SELECT set_config('lock_timeout', '{_LOCK_TIMEOUT_S}s', false) WHERE current_setting('lock_timeout') = '0'",
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+)
+
+#: What to do next, by the beginning of the error's SQLSTATE.
+_HINTS = {
+    "08": "look after the server and run the same command again; nothing was half-written",
+    "25006": "the server takes no writes; name the one that does",
+    "3D000": "make the database first: createdb NAME",
+    "40": "another process was in the way; run the same command again, nothing was half-written",
+    "42501": "the user may not do this; make the database its own: createdb --owner USER NAME",
+    "53100": "make room on the server's disk; nothing was half-written",
+    "53": "the server has no more to give; try again when others are done",
+    "55P03": "another process holds it; try again when it is done",
+    "57": "look after the server and run the same command again; nothing was half-written",
+    "XX": "restore the store from a backup, or name another with --store",
+}
+_UNREACHABLE = (
+    "is the server running, and does the URL name its host, user and database? a password may be in ~/.pgpass; "
+    "createdb makes a database"
+)
+
+#: What closes the connections of an engine that nobody needs any more, or when the process ends.
+_closing: weakref.WeakKeyDictionary[sa.Engine, weakref.finalize[[], sa.Engine]] = weakref.WeakKeyDictionary()
+
+
+def make_engine(url: sa.URL) -> sa.Engine:
+    """An engine that has not connected yet. Raises StoreFailed for a URL that libpq does not take."""
+    if url.drivername not in ("postgresql", "postgresql+psycopg"):
+        raise StoreFailed(f"{url.drivername} is no driver that this version knows", hint=f"give it as {FORM}")
+    if url.password is not None and "@" in f"{url.host}{url.database}{url.query}":
+        raise StoreFailed("the store's URL has a second @", hint="write the @ of a password as %40")
+    try:
+        from psycopg import pq
+    except ImportError as error:
+        raise StoreFailed(
+            f"a store on PostgreSQL needs psycopg: {error}", hint="pip install 'pith-build[postgres]'"
+        ) from None
+    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
+    if unknown := sorted(url.query.keys() - known):
+        raise StoreFailed(
+            f"the store {place(url)}: {shown(unknown[0])} is no parameter of a connection", hint=f"give it as {FORM}"
+        )
+    engine = sa.create_engine(
+        _without_secrets(url).set(drivername="postgresql+psycopg", password=url.password),
+        connect_args={
+            "fallback_application_name": "pith-build",
+            "client_encoding": "UTF8",
+            **{name: value for name, value in url.query.items() if name not in _PLACES},
+        },
+        pool_size=1,
+        max_overflow=3,
+        pool_pre_ping=True,  # the server may have gone and come back while papers were read or a passphrase typed
+    )
+    event.listen(engine, "connect", _configure)
+    _close_in_the_end(engine)
+    return engine
+
+
+def place(url: sa.URL) -> str:
+    """Its URL, without what is secret."""
+    return _without_secrets(url).set(drivername="postgresql").render_as_string()
+
+
+def exists(_: sa.Engine) -> bool:
+    """Always: where there is no database, connecting says so."""
+    return True
+
+
+def is_begun(_: sa.Engine) -> bool:
+    """Never: the schema is made in one transaction, and a database without it is no store yet."""
+    return False
+
+
+@contextmanager
+def migrating(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction in which no other process makes or migrates the store."""
+    with engine.begin() as connection:
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+        yield connection
+
+
+def insert_new(table: sa.Table) -> sa.Insert:
+    """An INSERT that passes over a row that is there already."""
+    from sqlalchemy.dialects.postgresql import insert  # needed with such a store alone
+
+    return insert(table).on_conflict_do_nothing()
+
+
+def explained(error: BaseException) -> tuple[str, str]:
+    """What the server or libpq says, on one line and without the values of a row, and what to do next."""
+    diagnosis = getattr(error, "diag", None)
+    reason = getattr(diagnosis, "message_primary", None) or " ".join(str(error).split())
+    state = getattr(error, "sqlstate", None)
+    if state is None:
+        return reason, _UNREACHABLE if diagnosis is not None else ""
+    return reason, next((_HINTS[state[:length]] for length in (5, 2) if state[:length] in _HINTS), "")
+
+
+def _without_secrets(url: sa.URL) -> sa.URL:
+    return url.set(query={name: url.query[name] for name in _PLACES if name in url.query})
+
+
+def _configure(connection: Any, _: object) -> None:
+    with connection.cursor() as cursor:
+        for statement in _SETTINGS:
+            cursor.execute(statement)
+    connection.commit()
+
+
+def _close_in_the_end(engine: sa.Engine) -> None:
+    _closing[engine] = weakref.finalize(engine, engine.pool.dispose)
+
+
+def _forget_connections() -> None:
+    """In a child process: the connections are the parent's, who alone may use and close them."""
+    for engine, closing in list(_closing.items()):
+        closing.detach()
+        engine.dispose(close=False)
+        _close_in_the_end(engine)
+
+
+os.register_at_fork(after_in_child=_forget_connections)
