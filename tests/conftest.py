@@ -7,9 +7,9 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,6 +21,7 @@ from hypothesis import settings
 from arxiv_server import ArxivServer
 from pith_builder import KeyRing, PaperMetadata
 from pith_builder.cli import main
+from pith_builder.sources import pacing
 from postgresql_server import MISSING, Server, running
 
 ROOT = Path(__file__).parent.parent
@@ -72,8 +73,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def arxiv(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ArxivServer]:
     """A server that plays arXiv, which the settings name; nothing waits between its requests."""
     (tmp_path / "tmp").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))  # of processes; this one has made up its mind already
+    monkeypatch.setattr(pacing, "tempfile", SimpleNamespace(gettempdir=lambda: str(tmp_path / "tmp")))
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("PITH_OFFLINE")
