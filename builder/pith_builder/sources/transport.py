@@ -22,11 +22,10 @@ from pith_builder.sources import xml
 from pith_builder.sources.pacing import Pace
 from pith_builder.times import Clock
 
-#: The largest answer that is read, in bytes after decompression.
-MAX_ANSWER = 32 * 2**20
 MAX_REDIRECTS = 3
 
 _XML_TYPES = ("text/xml", "application/xml", "application/atom+xml")
+_UNTOLD = ""
 _ENCODINGS = ("", "identity", "gzip", "deflate")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOVED_FOR_GOOD = (301, 308)
@@ -35,17 +34,20 @@ _PASSING = (408, 425, 500, 502, 504)
 _SILENCE_SECONDS = 30.0
 
 
-class Patience(NamedTuple):
-    """How long one question may take: attempts, and seconds for one answer and for all of it with its pauses."""
+class Bounds(NamedTuple):
+    """What one question may cost: attempts, seconds for one answer and for all of it with its pauses, and the size of
+    an answer in bytes after decompression.
+    """
 
     attempts: int
     answer: float
     total: float
+    size: int
 
 
 #: For a question that a person waits for, and for a page of a harvest.
-ONE_PAPER = Patience(attempts=4, answer=60, total=120)
-ONE_PAGE = Patience(attempts=8, answer=300, total=900)
+ONE_PAPER = Bounds(attempts=4, answer=60, total=120, size=32 * 2**20)
+ONE_PAGE = Bounds(attempts=8, answer=300, total=900, size=64 * 2**20)
 
 
 class Answer(NamedTuple):
@@ -91,40 +93,42 @@ class Client:
             self._http = None
         self._runner.close()
 
-    def ask(self, params: Mapping[str, str], patience: Patience) -> Answer:
+    def ask(self, params: Mapping[str, str], bounds: Bounds) -> Answer:
         """The answer to a GET with these parameters.
 
         What may pass (no connection, a reset, a cut or damaged answer, 5xx, 429) is tried again, after the time that
         the source names or a growing one. Raises SourceUnreachable, SourceThrottled, SourceMalformed.
         """
-        deadline = time.monotonic() + patience.total
+        deadline = time.monotonic() + bounds.total
         try:
             for attempt in stamina.retry_context(
                 on=_pause,
-                attempts=patience.attempts,
-                timeout=patience.total,
+                attempts=bounds.attempts,
+                timeout=bounds.total,
                 wait_initial=1,
                 wait_max=60,
                 wait_jitter=1,
             ):
                 with attempt:
-                    return self._try(params, patience, deadline)
+                    return self._try(params, bounds, deadline)
         except _TryAgain as failure:
             raise failure.error from None
         raise AssertionError("stamina ends with an answer or an exception")
 
-    def _try(self, params: Mapping[str, str], patience: Patience, deadline: float) -> Answer:
+    def _try(self, params: Mapping[str, str], bounds: Bounds, deadline: float) -> Answer:
         url, query = self._current, dict(params)
         for _ in range(MAX_REDIRECTS + 1):
             remaining = deadline - time.monotonic()
             with self._pace.turn(deadline):
-                response, body = self._runner.run(self._send(url, query, min(patience.answer, max(remaining, 1))))
+                response, body = self._runner.run(
+                    self._send(url, query, min(bounds.answer, max(remaining, 1)), bounds.size)
+                )
             if response.status_code not in _REDIRECTS:
                 return self._answer(response, body, deadline)
             url, query = self._redirected(response), {}
         raise SourceUnreachable(f"{self.url} redirects without end", hint="look at the URL of the source")
 
-    async def _send(self, url: str, query: dict[str, str], seconds: float) -> tuple[httpx2.Response, bytes]:
+    async def _send(self, url: str, query: dict[str, str], seconds: float, size: int) -> tuple[httpx2.Response, bytes]:
         """The response, and its body if it is one to read, in all within `seconds`."""
         if self._http is None:
             self._http = httpx2.AsyncClient(
@@ -135,7 +139,7 @@ class Client:
         try:
             async with asyncio.timeout(seconds):
                 async with self._http.stream("GET", url, params=query or None) as response:
-                    body = await _read(response) if response.status_code == 200 else b""
+                    body = await _read(response, size) if response.status_code == 200 else b""
                 return response, body
         except TimeoutError:
             raise _TryAgain(self._unreachable(f"no whole answer came in {seconds:.0f} s")) from None
@@ -193,10 +197,10 @@ class Client:
         )
 
 
-async def _read(response: httpx2.Response) -> bytes:
+async def _read(response: httpx2.Response, size: int) -> bytes:
     """The body. Raises SourceMalformed before reading what is no XML, and as soon as it is too long."""
     media_type, _, parameters = response.headers.get("content-type", "").partition(";")
-    if media_type.strip().lower() not in _XML_TYPES:
+    if media_type.strip().lower() not in (*_XML_TYPES, _UNTOLD):
         raise SourceMalformed(
             f"{response.url} answered with {shown(media_type)}, not XML",
             hint="it may be a page about maintenance, or of a network that wants a login; look at it in a browser",
@@ -209,8 +213,8 @@ async def _read(response: httpx2.Response) -> bytes:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
-        if len(body) > MAX_ANSWER:
-            raise SourceMalformed(f"the answer of {response.url} is longer than {MAX_ANSWER} bytes")
+        if len(body) > size:
+            raise SourceMalformed(f"the answer of {response.url} is longer than {size} bytes")
     return bytes(body)
 
 
