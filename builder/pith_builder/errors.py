@@ -258,3 +258,6 @@ class SourceMalformed(SourceFailed):
     """The source answered what can't be read as what it should be."""
 
     code = "source_malformed"
+
+    def __init__(self, message: str, *, field: str = "", hint: str = "") -> None:
+        super().__init__(message, field=field, hint=hint or "try again later; nothing was built on it")
