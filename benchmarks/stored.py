@@ -11,7 +11,7 @@ from pith_builder.keyring import RingKey
 from pith_builder.signing import SeedSigner
 from pith_builder.store import Store
 from pith_builder.store.database import writing
-from pith_builder.store.store import _insert
+from pith_builder.store.store import insert_record
 from pith_builder.testing import FrozenClock, make_metadata, make_signer
 
 
@@ -28,7 +28,7 @@ def filled(path: Path, count: int) -> Store:
     store = Store(f"sqlite:///{path}")
     with writing(store.engine) as connection:
         for record in made_up(count):
-            _insert(connection, record, None, Provenance("benchmark"))
+            insert_record(connection, record, None, Provenance("benchmark"), record.receipt.signed_at)
     return store
 
 

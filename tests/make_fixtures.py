@@ -79,7 +79,7 @@ def generated() -> dict[str, bytes]:
 
 def commands_page() -> str:
     """The help of every command, as one page."""
-    subcommands = {"keys": ("generate", "list", "show", "export", "import", "check", *MOVES), "store": ("check",)}
+    subcommands = {"keys": ("generate", "list", "show", "export", "import", "check", *MOVES), "store": STORE}
     names = [""]
     for name in COMMANDS:
         names += [name, *(f"{name} {sub}" for sub in subcommands.get(name, ()))]
@@ -95,6 +95,8 @@ def help_of(name: str) -> str:
     shown = subprocess.run(command, env=settings, check=True, capture_output=True).stdout.decode()
     return "\n".join(line.rstrip() for line in shown.strip("\n ").splitlines())
 
+
+STORE = ("check", "stats", "migrate", "withdraw", "import")
 
 MOVES = ("rotate", "sign", "retire", "revoke")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from pith_builder import times
 from pith_builder.enrichment import Enrichment, Verdict
 from pith_builder.errors import AlteredRecord, ConflictingMetadata
@@ -56,13 +58,16 @@ def updated(
     """`record` with the paper block and snapshot of these metadata and enrichment; itself where they are the same.
 
     Number, receipt, base URL, `created_at` and unknown fields stay, `updated_at` is a new clock reading (DESIGN "same
-    digest, other paper block"). Raises ConflictingMetadata for metadata of another digest.
+    digest, other paper block"). Without an enrichment all but the paper block stays, since what is around the paper in
+    a record that was imported can't be built anew. Raises ConflictingMetadata for metadata of another digest.
     """
     if canonical_record(metadata) != record.canonical_record:
         raise ConflictingMetadata(f"these are not the metadata that {record.pith_number} was computed from")
     base_url = record.base_url or profile.base_url
 
     def rebuilt(builder_version: str, updated_at: str) -> PithRecord:
+        if enrichment is None:
+            return _with_paper(record, metadata, builder_version, updated_at)
         return _complete(
             record.canonical_record,
             metadata,
@@ -78,6 +83,12 @@ def updated(
         return record
     readings = times.Readings(clock, not_before=times.parse_record_time(record.updated_at))
     return rebuilt(profile.builder_version, times.record_time(readings.next()))
+
+
+def _with_paper(record: PithRecord, metadata: PaperMetadata, builder_version: str, updated_at: str) -> PithRecord:
+    paper = Paper.of(metadata, record.canonical_record, record.paper.headline)
+    graph = msgspec.structs.replace(record.graph_snapshot, paper=paper, builder_version=builder_version)
+    return record.replace(paper=paper, graph_snapshot=graph, updated_at=updated_at)
 
 
 def _complete(

@@ -79,6 +79,8 @@ def test_resolve_as_json_tells_all_forms(stored: Run) -> None:
         "version": 1,
         "transcription": NUMBER.transcription(),
         "url": f"https://pith.science/pith/{SUFFIX}",
+        "withdrawn": None,
+        "others": [],
     }
 
 
@@ -188,9 +190,91 @@ def test_provenance_tells_where_the_metadata_came_from(stored: Run) -> None:
     assert provenance["recorded_at"] == json.loads(stored("show", "2601.00001").out)["receipt"]["signed_at"]
 
 
-def test_record_issued_in_error_is_shown_with_the_notice(stored: Run, sql: Run) -> None:
+@pytest.mark.parametrize("command", ["show", "resolve"])
+def test_record_issued_in_error_is_shown_with_the_notice(stored: Run, sql: Run, command: str) -> None:
     notice = json.dumps({"at": "2026-02-03T00:00:00Z", "reason": "wrong title"}).encode()
     sql("UPDATE records SET withdrawn = :notice WHERE suffix = :suffix", notice=notice, suffix=SUFFIX)
-    result = stored("show", "2601.00001", "--json")
+    result = stored(command, "2601.00001", "--json")
     assert (result.code, result.err) == (0, "withdrawn on 2026-02-03T00:00:00Z: wrong title\n")
     assert result.lines[0]["pith_number"] == str(NUMBER)
+
+
+# --- a paper with several numbers ------------------------------------------------------------------------------
+
+SEVERAL = [
+    make_metadata(),
+    make_metadata(title="Another", license=""),
+    make_metadata(version=2, title="Another", license=""),
+]
+NUMBERS = [str(canonical_record(metadata).number()) for metadata in SEVERAL]
+DIFFERS = [[], ["license", "title_canon_sha256"], ["version"]]
+
+
+@pytest.fixture
+def several(with_key: Run, papers: Run) -> Run:
+    """`run` with three numbers of a paper in the store, the last the newest."""
+    for metadata in SEVERAL:
+        assert with_key("issue", "--metadata", papers(metadata)).code == 0
+    return with_key
+
+
+def test_several_numbers_are_noted_beside_the_newest(several: Run) -> None:
+    result = several("resolve", "2601.00001")
+    assert (result.code, result.out) == (0, f"{NUMBERS[2]}\n")
+    assert result.err == "2601.00001 has 2 other numbers; --all lists them\n"
+
+
+@pytest.mark.parametrize("alias", [NUMBERS[0], NUMBERS[0][-26:][:8]])
+def test_older_number_is_resolved_with_the_newest_beside_it(several: Run, alias: str) -> None:
+    result = several("resolve", alias)
+    assert result.out == f"{NUMBERS[0]}\n"
+    assert f"the newest is {NUMBERS[2]}" in result.err
+
+
+def test_version_with_two_numbers_is_the_one_that_was_said_last(several: Run) -> None:
+    assert several("resolve", "2601.00001v1").out == f"{NUMBERS[1]}\n"
+
+
+@pytest.mark.parametrize("alias", ["2601.00001", "2601.00001v1", NUMBERS[0]])
+def test_all_numbers_are_listed_newest_first_with_what_they_differ_in(several: Run, alias: str) -> None:
+    result = several("resolve", alias, "--all")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines() == [
+        f"{NUMBERS[2]} 2601.00001v2 differs in version",
+        f"{NUMBERS[1]} 2601.00001v1 differs in license, title_canon_sha256",
+        f"{NUMBERS[0]} 2601.00001v1",
+    ]
+
+
+def test_all_numbers_as_json_are_a_line_each(several: Run) -> None:
+    lines = several("resolve", "2601.00001", "--all", "--json").lines
+    assert [line["pith_number"] for line in lines] == NUMBERS[::-1]
+    assert [line["differs"] for line in lines] == DIFFERS[::-1]
+    assert [line["version"] for line in lines] == [2, 1, 1]
+    assert {line["input"] for line in lines} == {"2601.00001"}
+
+
+def test_others_are_in_the_line_of_the_one_that_is_meant(several: Run) -> None:
+    result = several("resolve", NUMBERS[1], "--json")
+    [line] = result.lines
+    assert (line["pith_number"], result.err) == (NUMBERS[1], "")
+    assert [other.pop("said_at") is None for other in line["others"]] == [False, False]
+    assert line["others"] == [
+        {"pith_number": NUMBERS[2], "version": 2, "differs": ["version"]},
+        {"pith_number": NUMBERS[0], "version": 1, "differs": []},
+    ]
+
+
+def test_all_of_a_paper_with_one_number(stored: Run) -> None:
+    assert stored("resolve", "2601.00001", "--all").out == f"{NUMBER} 2601.00001v1\n"
+
+
+def test_withdrawn_among_all_is_marked(several: Run, sql: Run) -> None:
+    sql("UPDATE records SET withdrawn = :mark WHERE version = 2", mark=b'{"at":"2026-02-03","reason":"wrong"}')
+    result = several("resolve", "2601.00001", "--all")
+    assert result.out.splitlines()[0] == f"{NUMBERS[2]} 2601.00001v2 differs in version; withdrawn: wrong"
+    assert several("resolve", "2601.00001", "--all", "--json").lines[0]["withdrawn"]["reason"] == "wrong"
+
+
+def test_ambiguous_short_form_stays_ambiguous_with_all(stored: Run, neighbour: None) -> None:
+    assert stored("resolve", SUFFIX[:8], "--all").code == 1

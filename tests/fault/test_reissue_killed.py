@@ -26,7 +26,7 @@ from pith_builder.keyring import RingKey
 from pith_builder.receipt import Receipt
 from pith_builder.store import Store, database, sqlite
 from pith_builder.store.reissue import Progress, Refusal, Reissue
-from pith_builder.store.store import _insert
+from pith_builder.store.store import insert_record
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
 from postgresql_server import Server
 
@@ -55,7 +55,7 @@ def filled(
     engine = Store(url).engine
     with database.writing(engine) as connection:
         for record in issued:
-            assert _insert(connection, record, None, Provenance("test"))
+            assert insert_record(connection, record, None, Provenance("test"), record.receipt.signed_at)
     if server is None:
         with database.reading(engine) as connection:
             connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import msgspec
 import pytest
 
 from pith_builder import Enrichment, Issuer, PithRecord, Profile, fingerprint
@@ -138,6 +139,7 @@ def test_a_record_without_authors_names_none() -> None:
 
 CORRECTED = make_metadata(authors="Emmy Noether")
 LATER = FrozenClock(START + DAY)
+EVENTS = [{"event_type": "timestamp_anchor"}]
 
 
 def unread() -> datetime:
@@ -186,6 +188,16 @@ def test_an_update_is_never_earlier_than_the_record() -> None:
 def test_an_update_replaces_the_enrichment() -> None:
     after = updated(make_record(), make_metadata(), enriched(headline="Reviewed", claims=[{"x": 1}]), Profile(), LATER)
     assert (after.paper.headline, after.graph_snapshot.claims.count) == ("Reviewed", 1)
+
+
+def test_an_update_without_enrichment_keeps_all_but_the_paper_block() -> None:
+    verdict = {"id": "v1", "novelty": "high"}
+    record = make_record(enrichment=enriched(headline="Reviewed", verdict=verdict, claims=[{"x": 1}], events=EVENTS))
+    after = updated(record, CORRECTED, None, Profile(), LATER)
+    expected = msgspec.json.decode(record.to_json())
+    for paper in (expected["paper"], expected["graph_snapshot"]["paper"]):
+        paper["authors_text"] = "Emmy Noether"
+    assert msgspec.json.decode(after.to_json()) == expected | {"updated_at": after.updated_at}
 
 
 def test_an_update_keeps_the_base_url_of_the_record() -> None:

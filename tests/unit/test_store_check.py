@@ -12,7 +12,7 @@ from pith_builder import Issuer, Provenance
 from pith_builder.store import Store
 from pith_builder.store.check import check_store
 from pith_builder.store.database import writing
-from pith_builder.store.store import _insert
+from pith_builder.store.store import insert_record
 from pith_builder.testing import FrozenClock, make_keyring, make_metadata, make_signer
 from postgresql_server import Server
 
@@ -90,7 +90,7 @@ def test_a_receipt_that_is_committed_late_is_never_counted_as_checked(
     checked: list[int] = []
     check = threading.Thread(target=lambda: checked.append(run(store)[0]))
     with writing(store.engine) as connection:
-        assert _insert(connection, late, None, Provenance("test"))
+        assert insert_record(connection, late, None, Provenance("test"), late.receipt.signed_at)
         store.issue(make_metadata(arxiv_id="2601.00099"), Provenance("test"), issuer)
         check.start()
         while check.is_alive() and not postgresql.waiting():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,9 @@ from pith_builder.errors import (
     StorageFailed,
     cleaned,
 )
+
+if TYPE_CHECKING:
+    from pith_builder.store import Withdrawal
 
 #: Families of errors -> exit code, the first that fits (DESIGN "Exit codes").
 EXIT_CODES: tuple[tuple[type[PithError], int], ...] = (
@@ -53,8 +56,13 @@ def about(name: str) -> Iterator[None]:
 
 def print_data(line: str | bytes) -> None:
     """One line to standard output, UTF-8 whatever the locale is; text without terminal escapes."""
+    print_bytes((line if isinstance(line, bytes) else cleaned(line).encode()) + b"\n")
+
+
+def print_bytes(data: bytes) -> None:
+    """Bytes to standard output, as they are."""
     try:
-        sys.stdout.buffer.write((line if isinstance(line, bytes) else cleaned(line).encode()) + b"\n")
+        sys.stdout.buffer.write(data)
     except BrokenPipeError:
         raise ReaderGone from None
 
@@ -64,6 +72,11 @@ def print_note(text: str) -> None:
     with contextlib.suppress(OSError):
         sys.stderr.buffer.write(cleaned(text).encode() + b"\n")
         sys.stderr.flush()
+
+
+def print_withdrawn(withdrawal: Withdrawal) -> None:
+    """The notice that goes with a record that was issued in error."""
+    print_note(f"withdrawn on {withdrawal.at}: {withdrawal.reason}")
 
 
 def print_error(error: PithError) -> None:
@@ -102,8 +115,12 @@ class Items:
 
     def done(self, group: str, line: str | bytes, code: int = 0) -> None:
         """An item that came out, as the line to print; `code` is 1 for a verification that failed."""
-        self._codes.setdefault(group, set()).add(code)
+        self.passed(group, code)
         print_data(line)
+
+    def passed(self, group: str, code: int = 0) -> None:
+        """An item that came out, of which nothing is printed."""
+        self._codes.setdefault(group, set()).add(code)
 
     def failed(self, group: str, name: str, error: PithError) -> None:
         """An item that failed."""

@@ -39,7 +39,7 @@ def check_records(
     Where descriptions are given, a record whose paper is not among them fails. Raises FileFailed.
     """
     found = False
-    with _opened(name) as stream:
+    with opened(name) as stream:
         for piece in pieces(stream):
             found = True
             place = f"{name}:{piece.line}"
@@ -65,7 +65,8 @@ def _described(data: bytes, descriptions: Descriptions) -> PaperMetadata | None:
 
 
 @contextlib.contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
+def opened(name: str) -> Iterator[BinaryIO]:
+    """A file of records, or standard input (`-`). Raises FileFailed."""
     with files.failing("read the file", name):
         if name == "-":
             yield sys.stdin.buffer

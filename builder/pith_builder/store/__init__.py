@@ -1,5 +1,5 @@
 """Where records live: a SQLite file in the home folder, or a PostgreSQL database."""
 
-from pith_builder.store.store import Outcome, Store, StoredRecord
+from pith_builder.store.store import Outcome, Store, StoredRecord, Withdrawal
 
-__all__ = ["Outcome", "Store", "StoredRecord"]
+__all__ = ["Outcome", "Store", "StoredRecord", "Withdrawal"]

@@ -19,7 +19,7 @@ from pith_builder.errors import NotFound, StoreFailed
 from pith_builder.store import postgresql, sqlite
 
 #: The newest migration in migrations/versions.
-NEWEST = "0001"
+NEWEST = "0002"
 
 logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # an interrupt is no news to log with a traceback
 
@@ -66,6 +66,32 @@ def open_engine(url_text: str, *, create: bool = True) -> sa.Engine:
 
     Raises StoreFailed, or NotFound where there is no store and none is to be created.
     """
+    kind, engine = _unopened(url_text)
+    with failing(engine.url):
+        found = _found_revision(kind, engine)
+        if found is None and not create and not kind.is_begun(engine):
+            raise NotFound(
+                f"there is no store yet at {kind.place(engine.url)}",
+                hint="issuing a paper makes one: pith-build issue ID",
+            )
+        if found != NEWEST:
+            _migrate(engine, kind)
+    return engine
+
+
+def revision(url_text: str) -> str | None:
+    """The revision of a store's schema, None where there is no store; nothing is made. Raises StoreFailed."""
+    kind, engine = _unopened(url_text)
+    with failing(engine.url):
+        return _found_revision(kind, engine)
+
+
+def place(engine: sa.Engine) -> str:
+    """Where a store is, without what is secret."""
+    return _KINDS[engine.dialect.name].place(engine.url)
+
+
+def _unopened(url_text: str) -> tuple[Kind, sa.Engine]:
     try:
         url = sa.make_url(url_text)
     except (SQLAlchemyError, ValueError):
@@ -73,19 +99,14 @@ def open_engine(url_text: str, *, create: bool = True) -> sa.Engine:
     kind = _KINDS.get(url.get_backend_name())
     if kind is None:
         raise StoreFailed(f"{url.drivername} is no store that this version knows", hint=f"give it as {_FORMS}")
-    engine = kind.make_engine(url)
-    with failing(engine.url):
-        revision = None
-        if kind.exists(engine):
-            with engine.begin() as connection:
-                revision = _revision(connection, kind)
-        if revision is None and not create and not kind.is_begun(engine):
-            raise NotFound(
-                f"there is no store yet at {kind.place(url)}", hint="issuing a paper makes one: pith-build issue ID"
-            )
-        if revision != NEWEST:
-            _migrate(engine, kind)
-    return engine
+    return kind, kind.make_engine(url)
+
+
+def _found_revision(kind: Kind, engine: sa.Engine) -> str | None:
+    if not kind.exists(engine):
+        return None
+    with engine.begin() as connection:
+        return _revision(connection, kind)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Literal
 
 import msgspec
@@ -10,25 +9,26 @@ import sqlalchemy as sa
 
 from pith_builder.alias import parse_alias
 from pith_builder.arxiv_id import ArxivId
+from pith_builder.diff import differing_fields
 from pith_builder.enrichment import Enrichment
-from pith_builder.errors import Ambiguous, ConflictingMetadata, InvalidInput, NotFound, StoreFailed
+from pith_builder.errors import ConflictingMetadata, InvalidInput
 from pith_builder.issue import Issuer, updated
 from pith_builder.metadata import PaperMetadata, Provenance
-from pith_builder.number import SUFFIX_LENGTH, PithNumber
-from pith_builder.published import PithRecord, Surroundings, assemble
+from pith_builder.number import PithNumber
+from pith_builder.published import PithRecord, Profile, Surroundings, assemble
 from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.snapshot import GraphSnapshot
+from pith_builder.store.aliases import NEWEST_FIRST, canonical_of, damaged, named, the_one
 from pith_builder.store.database import insert_new, open_engine, reading, writing
 from pith_builder.store.schema import current, earlier_blocks, receipts, records
+from pith_builder.times import Clock
 
 _PAPER = b'{"paper":'
+_BLOCKS = ("paper", "snapshot", "surroundings", "enrichment", "provenance")
 
 #: All that a record is rebuilt from, but its receipt.
 WHOLE = sa.select(records, current).join(current, current.c.record_id == records.c.id)
-
-#: Newest of a paper: the highest version, then the latest time at which its source said so (DESIGN).
-_NEWEST_FIRST = (records.c.version.desc(), records.c.said_at.desc(), records.c.id.desc())
 
 
 class Withdrawal(msgspec.Struct, frozen=True):
@@ -48,6 +48,10 @@ class StoredRecord(msgspec.Struct, frozen=True):
     withdrawn: Withdrawal | None
 
 
+#: What issuing a paper comes to.
+Action = Literal["issued", "stored", "updated"]
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What issuing did.
 
@@ -55,7 +59,7 @@ class Outcome(msgspec.Struct, frozen=True):
     canonical record in which the two differ.
     """
 
-    action: Literal["issued", "stored", "updated"]
+    action: Action
     record: PithRecord
     follows: str | None = None
     differs: tuple[str, ...] = ()
@@ -81,17 +85,26 @@ class Store:
             record = issuer.issue(metadata, enrichment)  # signed outside the transaction, so that no one waits for it
             with writing(self.engine) as connection:
                 earlier = _newest_of(connection, metadata.id, digest)
-                if _insert(connection, record, enrichment, provenance):
+                if insert_record(connection, record, enrichment, provenance, record.receipt.signed_at):
                     return _issued(record, earlier)
         with reading(self.engine) as connection:
-            change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
+            change = _Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
         if change.is_none:
             return Outcome("stored", change.before)
         with writing(self.engine) as connection:  # again, since another process may have been here meanwhile
             locked(connection, current.c.record_id == change.row_id)
-            change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
+            change = _Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
             change.write(connection)
         return Outcome("stored" if change.after is change.before else "updated", change.after)
+
+    def would(self, metadata: PaperMetadata, provenance: Provenance, profile: Profile, clock: Clock) -> Action:
+        """What issuing a paper would come to now; nothing is signed or written. Raises as `issue`."""
+        digest = canonical_record(metadata).digest()
+        if not self._has(digest):
+            return "issued"
+        with reading(self.engine) as connection:
+            change = _Change(connection, digest, metadata, provenance, profile, clock, None)
+        return "stored" if change.after is change.before else "updated"
 
     def find(self, alias: str) -> list[StoredRecord]:
         """The records that an arXiv id, DOI, number, short form, transcription form or URL means, newest first.
@@ -101,7 +114,7 @@ class Store:
         meant = parse_alias(alias)
         year = meant.year if isinstance(meant, PithNumber) else None
         with reading(self.engine) as connection:
-            rows = connection.execute(WHOLE.where(_named(meant)).order_by(*_NEWEST_FIRST)).all()
+            rows = connection.execute(WHOLE.where(named(meant)).order_by(*NEWEST_FIRST)).all()
             found = [stored_record(connection, row) for row in rows]
         return [stored for stored in found if year in (None, stored.record.canonical_record.year)]
 
@@ -110,30 +123,17 @@ class Store:
 
         Raises NotFound, Ambiguous with the candidates, InvalidAlias.
         """
-        found = self.find(alias)
-        if not found:
-            raise NotFound(f"the store has no record of {alias}", hint="issue it with: pith-build issue ID")
-        if len(found) > 1 and isinstance(parse_alias(alias), PithNumber):
-            candidates = [f"{s.record.pith_number} {s.record.canonical_record.arxiv_id}" for s in found]
-            raise Ambiguous(
-                f"{alias} stands for {len(found)} numbers", candidates, hint="give more of the number, or all of it"
-            )
-        return found[0]
+        with reading(self.engine) as connection:
+            found = WHOLE.where(records.c.id == the_one(connection, alias).id)
+            return stored_record(connection, connection.execute(found).one())
 
     def row_of(self, alias: str) -> int:
         """The row of the one record that an alias means, whatever state it is in.
 
         Raises NotFound, Ambiguous, InvalidAlias.
         """
-        meant = parse_alias(alias)
-        query = sa.select(records.c.id, records.c.suffix).where(_named(meant)).order_by(*_NEWEST_FIRST)
         with reading(self.engine) as connection:
-            found = connection.execute(query).all()
-        if not found:
-            raise NotFound(f"the store has no record of {alias}")
-        if len(found) > 1 and isinstance(meant, PithNumber):
-            raise Ambiguous(f"{alias} stands for {len(found)} numbers", [f"pith:{row.suffix}" for row in found])
-        return int(found[0].id)
+            return int(the_one(connection, alias).id)
 
     def receipts_of(self, number: PithNumber) -> list[Receipt]:
         """All receipts of a number, oldest first; the last is the record's."""
@@ -167,21 +167,10 @@ class Store:
 # --- queries ----------------------------------------------------------------------------------------------------
 
 
-def _named(meant: ArxivId | PithNumber) -> sa.ColumnElement[bool]:
-    if isinstance(meant, ArxivId):
-        of_paper = records.c.arxiv_id == meant.id
-        return of_paper if meant.version is None else of_paper & (records.c.version == meant.version)
-    # A short form is a prefix: a range over the suffix, whose last symbol in order is Z.
-    return records.c.suffix.between(meant.suffix, meant.suffix.ljust(SUFFIX_LENGTH, "Z"))
-
-
 def _issued(record: PithRecord, earlier: CanonicalRecord | None) -> Outcome:
     if earlier is None:
         return Outcome("issued", record)
-    new = record.canonical_record
-    differs = ["version"] if new.source != earlier.source else []
-    differs += [f for f in new.metadata.__struct_fields__ if getattr(new.metadata, f) != getattr(earlier.metadata, f)]
-    return Outcome("issued", record, str(earlier.number()), tuple(differs))
+    return Outcome("issued", record, str(earlier.number()), differing_fields(earlier, record.canonical_record))
 
 
 def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> CanonicalRecord | None:
@@ -190,7 +179,7 @@ def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> Cano
         sa.select(records.c.canonical)
         .where(records.c.arxiv_id == paper.id, records.c.version <= paper.version)
         .where(records.c.canonical_sha256 != digest)
-        .order_by(*_NEWEST_FIRST)
+        .order_by(*NEWEST_FIRST)
         .limit(1)
     ).first()
     return None if row is None else msgspec.json.decode(row.canonical, type=CanonicalRecord)
@@ -213,7 +202,8 @@ def _row(connection: sa.Connection, digest: bytes) -> sa.Row[Any]:
     return connection.execute(WHOLE.where(records.c.canonical_sha256 == digest)).one()
 
 
-def _blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Provenance) -> dict[str, Any]:
+def blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Provenance) -> dict[str, Any]:
+    """The columns of a record that an update replaces."""
     paper = msgspec.json.encode(record.paper)
     graph = msgspec.json.encode(record.graph_snapshot)
     return {
@@ -222,15 +212,19 @@ def _blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Prove
         "surroundings": msgspec.json.encode(record.surroundings),
         "enrichment": None if enrichment is None else enrichment.to_json(),
         "provenance": msgspec.json.encode(provenance),
+        "layout": None if record.layout is None else msgspec.json.encode(record.layout),
     }
 
 
-def _insert(
-    connection: sa.Connection, record: PithRecord, enrichment: Enrichment | None, provenance: Provenance
+def insert_record(
+    connection: sa.Connection,
+    record: PithRecord,
+    enrichment: Enrichment | None,
+    provenance: Provenance,
+    recorded_at: str,
 ) -> bool:
-    """Whether the record is new; one with its digest may have come in meanwhile."""
+    """Whether the record is new; one with its digest may have come in meanwhile. `recorded_at` is in receipt form."""
     canonical = record.canonical_record
-    recorded_at = record.receipt.signed_at
     inserted = connection.execute(
         insert_new(connection, records)
         .values(
@@ -239,30 +233,40 @@ def _insert(
             arxiv_id=canonical.source.id,
             version=canonical.source.version,
             canonical=canonical.to_bytes(),
-            layout=_layout(record),
             base_url=record.base_url,
             created_at=record.created_at,
             said_at=provenance.said_at,
             recorded_at=recorded_at,
-            **_blocks(record, enrichment, provenance),
+            **blocks(record, enrichment, provenance),
         )
         .returning(records.c.id)
     ).scalar()
     if inserted is None:
         return False
-    receipt = receipts.insert().values(
-        record_id=inserted, receipt=msgspec.json.encode(record.receipt), recorded_at=recorded_at
-    )
     connection.execute(
         current.insert().values(
             record_id=inserted,
-            receipt_id=connection.execute(receipt.returning(receipts.c.id)).scalar_one(),
+            receipt_id=append_receipt(connection, inserted, record.receipt, recorded_at),
             updated_at=record.updated_at,
             key_fingerprint=record.receipt.public_key_fingerprint,
             receipt_builder=record.receipt.builder_version,
         )
     )
     return True
+
+
+def append_receipt(connection: sa.Connection, record_id: int, receipt: Receipt, recorded_at: str) -> int:
+    """The row of a record's new receipt. `recorded_at` is in receipt form."""
+    row = receipts.insert().values(record_id=record_id, receipt=msgspec.json.encode(receipt), recorded_at=recorded_at)
+    return int(connection.execute(row.returning(receipts.c.id)).scalar_one())
+
+
+def keep_blocks(connection: sa.Connection, row: sa.Row[Any], replaced_at: str) -> None:
+    """Put the blocks of a row into the history, before others take their place. `replaced_at` is in record form."""
+    kept = {name: getattr(row, name) for name in _BLOCKS}
+    connection.execute(
+        earlier_blocks.insert().values(record_id=row.id, updated_at=row.updated_at, replaced_at=replaced_at, **kept)
+    )
 
 
 class _Change:
@@ -274,7 +278,8 @@ class _Change:
         digest: bytes,
         metadata: PaperMetadata,
         provenance: Provenance,
-        issuer: Issuer,
+        profile: Profile,
+        clock: Clock,
         enrichment: Enrichment | None,
     ) -> None:
         self._row = _row(connection, digest)
@@ -292,7 +297,7 @@ class _Change:
         if is_older:
             return  # an older description never takes the place of a newer one
         self._said_at = said or known
-        self.after = updated(self.before, metadata, self._enrichment, issuer.profile, issuer.clock)
+        self.after = updated(self.before, metadata, self._enrichment, profile, clock)
         if self.after is not self.before:
             self._provenance = provenance
 
@@ -306,44 +311,26 @@ class _Change:
 
     def write(self, connection: sa.Connection) -> None:
         row, record = self._row, self.after
-        values = _blocks(record, self._enrichment, self._provenance)
+        values = blocks(record, self._enrichment, self._provenance)
         if record is not self.before:
-            kept = {name: getattr(row, name) for name in values}
-            connection.execute(
-                earlier_blocks.insert().values(
-                    record_id=row.id, updated_at=row.updated_at, replaced_at=record.updated_at, **kept
-                )
-            )
-        connection.execute(
-            records.update()
-            .where(records.c.id == row.id)
-            .values(layout=_layout(record), said_at=self._said_at, **values)
-        )
+            keep_blocks(connection, row, record.updated_at)
+        connection.execute(records.update().where(records.c.id == row.id).values(said_at=self._said_at, **values))
         connection.execute(current.update().where(current.c.record_id == row.id).values(updated_at=record.updated_at))
-
-
-def _layout(record: PithRecord) -> bytes | None:
-    return None if record.layout is None else msgspec.json.encode(record.layout)
 
 
 def stored_record(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
     """The record of a row, built anew from what the store keeps. Raises StoreFailed where the row is damaged."""
-    if not isinstance(row.canonical, bytes) or hashlib.sha256(row.canonical).digest() != row.canonical_sha256:
-        raise _damaged(row, "its canonical bytes don't give its digest")
+    canonical = canonical_of(row)
     try:
-        return _rebuilt(connection, row)
+        return _rebuilt(connection, row, canonical)
     except (msgspec.MsgspecError, InvalidInput, TypeError) as error:
-        raise _damaged(row, str(error)) from None
+        raise damaged(row, str(error)) from None
 
 
-def _damaged(row: sa.Row[Any], why: str) -> StoreFailed:
-    return StoreFailed(f"the row of pith:{row.suffix} is damaged: {why}", hint="restore the store from a backup")
-
-
-def _rebuilt(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
+def _rebuilt(connection: sa.Connection, row: sa.Row[Any], canonical: CanonicalRecord) -> StoredRecord:
     receipt = connection.scalar(sa.select(receipts.c.receipt).where(receipts.c.id == row.receipt_id))
     record = assemble(
-        msgspec.json.decode(row.canonical, type=CanonicalRecord),
+        canonical,
         msgspec.json.decode(row.paper, type=Paper),
         msgspec.json.decode(_PAPER + row.paper + b"," + row.snapshot[1:], type=GraphSnapshot),
         msgspec.json.decode(receipt or b"null", type=Receipt),
