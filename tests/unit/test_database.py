@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -97,6 +98,15 @@ def test_each_transaction_on_postgresql_is_safe(
             assert connection.exec_driver_sql(f"SHOW {setting}").scalar() == value
 
 
+@pytest.mark.parametrize("options", ["", f"&options={quote('-c default_transaction_isolation=serializable')}"])
+def test_store_is_made_once_by_all_who_open_it_at_once(store_url: str, sql: Callable[..., Any], options: str) -> None:
+    url = store_url + (options if "?" in store_url else "")
+    with ThreadPoolExecutor(8) as threads:
+        engines = list(threads.map(database.open_engine, [url] * 8))
+    assert len(engines) == 8
+    assert sql("SELECT version_num FROM alembic_version") == [(database.NEWEST,)]
+
+
 def test_writing_that_fails_is_undone(engine: sa.Engine) -> None:
     def write() -> None:
         with database.writing(engine) as connection:
@@ -125,6 +135,17 @@ def test_receipt_of_no_record_is_refused(engine: sa.Engine) -> None:
 
     with pytest.raises(StoreFailed, match=r"(?i)foreign key"):
         write()
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_error_that_has_nothing_to_do_with_the_server_has_no_hint_of_it(engine: sa.Engine) -> None:
+    def write() -> None:
+        with database.writing(engine) as connection:
+            connection.execute(schema.checks.insert().values(checked_at="\0", last_receipt_id=0, records=0, failed=0))
+
+    with pytest.raises(StoreFailed, match="NUL") as caught:
+        write()
+    assert caught.value.hint == ""
 
 
 def test_error_names_the_store_and_no_password() -> None:

@@ -19,8 +19,9 @@ from sqlalchemy import event
 from pith_builder.errors import StoreFailed, shown
 
 FORM = "postgresql://user@host/database"
+_GIVE_IT = f"give it as {FORM}"
 READ: dict[str, Any] = {"isolation_level": "REPEATABLE READ"}
-WRITE: dict[str, Any] = {"isolation_level": "READ COMMITTED"}
+WRITE: dict[str, Any] = {}
 
 _LOCK_TIMEOUT_MS = 60_000
 _MIGRATION_LOCK = 0x7069_7468_2D62_6C64  # "pith-bld": any number that no one else in the database takes
@@ -31,6 +32,7 @@ _PLACES = ("host", "port")
 #: What to do next, by the beginning of the error's SQLSTATE.
 _HINTS = {
     "08": "look after the server and run the same command again; nothing was half-written",
+    "28": "look at user and password; a password may be in ~/.pgpass",
     "25006": "the server takes no writes; name the one that does",
     "3D000": "make the database first: createdb NAME",
     "40": "another process was in the way; run the same command again, nothing was half-written",
@@ -39,7 +41,7 @@ _HINTS = {
     "53": "the server has no more to give; try again when others are done",
     "55P03": "another process holds it; try again when it is done",
     "57": "look after the server and run the same command again; nothing was half-written",
-    "XX": "restore the store from a backup, or name another with --store",
+    "XX001": "restore the store from a backup, or name another with --store",
 }
 #: The same where it has none, since there was no connection, or is none any more.
 _UNREACHABLE = (
@@ -55,9 +57,7 @@ _of_parent: list[Any] = []
 def make_engine(url: sa.URL) -> sa.Engine:
     """An engine that has not connected yet. Raises StoreFailed for a URL that libpq does not take."""
     if url.drivername not in ("postgresql", "postgresql+psycopg"):
-        raise StoreFailed(f"{url.drivername} is no driver that this version knows", hint=f"give it as {FORM}")
-    if url.password is not None and "@" in f"{url.host}{url.database}{url.query}":
-        raise StoreFailed("the store's URL has a second @", hint="write the @ of a password as %40")
+        raise StoreFailed(f"{url.drivername} is no driver that this version knows", hint=_GIVE_IT)
     try:
         from psycopg import pq
     except ImportError as error:
@@ -65,10 +65,11 @@ def make_engine(url: sa.URL) -> sa.Engine:
             f"a store on PostgreSQL needs psycopg: {error}", hint="pip install 'pith-build[postgres]'"
         ) from None
     known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
-    if unknown := sorted(url.query.keys() - known):
-        raise StoreFailed(
-            f"the store {place(url)}: {shown(unknown[0])} is no parameter of a connection", hint=f"give it as {FORM}"
-        )
+    unknown = {name: value for name, value in url.query.items() if name not in known}
+    if url.password is not None and "@" in f"{url.host}{url.database}{unknown}":  # then part of it stands there
+        raise StoreFailed("the store's URL has a second @", hint="write the @ of a password as %40")
+    for name in unknown:
+        raise StoreFailed(f"the store {place(url)}: {shown(name)} is no parameter of a connection", hint=_GIVE_IT)
     engine = sa.create_engine(
         _without_secrets(url).set(drivername="postgresql+psycopg", password=url.password),
         connect_args={
@@ -76,12 +77,13 @@ def make_engine(url: sa.URL) -> sa.Engine:
             "client_encoding": "UTF8",
             **{name: value for name, value in url.query.items() if name not in _PLACES},
         },
+        isolation_level="READ COMMITTED",  # whatever the server's default is
         pool_size=1,
         max_overflow=3,
         pool_pre_ping=True,  # the server may have gone and come back while papers were read or a passphrase typed
     )
-    event.listen(engine, "connect", _configure)
     _follow(engine)
+    event.listen(engine, "connect", _configure)
     return engine
 
 
@@ -117,12 +119,16 @@ def insert_new(table: sa.Table) -> sa.Insert:
 
 def explained(error: BaseException) -> tuple[str, str]:
     """What the server or libpq says, on one line and without the values of a row, and what to do next."""
-    diagnosis = getattr(error, "diag", None)
-    reason = getattr(diagnosis, "message_primary", None) or " ".join(str(error).split())
-    state = getattr(error, "sqlstate", None)
-    if state is None:
-        return reason, _UNREACHABLE if diagnosis is not None else ""
-    return reason, next((_HINTS[state[:length]] for length in (5, 2) if state[:length] in _HINTS), "")
+    import psycopg
+
+    if not isinstance(error, psycopg.Error):
+        return str(error), ""
+    reason = error.diag.message_primary or " ".join(str(error).split())
+    if error.sqlstate is None:
+        is_of_connection = isinstance(error, psycopg.OperationalError | psycopg.ProgrammingError)
+        return reason, _UNREACHABLE if is_of_connection else ""
+    codes = (error.sqlstate, error.sqlstate[:2])
+    return reason, next((_HINTS[code] for code in codes if code in _HINTS), "")
 
 
 def _without_secrets(url: sa.URL) -> sa.URL:
