@@ -87,7 +87,7 @@ def test_old_ids_and_primary_category_first(find: Callable[..., FoundPaper]) -> 
 
 
 @pytest.mark.parametrize("name", ["msc-class", "acm-class"])
-@pytest.mark.parametrize("value", ["11N05", "11N05 (Primary) 05A17 (Secondary)", "I.2.6", "H.3; F.2.2", "K.m"])
+@pytest.mark.parametrize("value", ["11N05", "11N05 (Primary) 05A17", "I.2.6", "H.3; F.2.2", "K.m", "I2.7", "h.5", "G3"])
 def test_classes_of_other_schemes_are_no_categories(find: Callable[..., FoundPaper], name: str, value: str) -> None:
     assert find(more={name: value}).metadata.categories == "cs.DL cs.CR"
 
@@ -133,6 +133,10 @@ MALFORMED = {
     "published of another form": ("<published>2026-01-01T12:00:00Z", "<published>2026-01-01"),
     "no primary category": ("primary_category", "first_category"),
     "category that is none": ('term="cs.CR"', 'term="cs CR"'),
+    "category of no archive": ('term="cs.CR"', 'term="Primary"'),
+    "category in capitals": ('term="cs.CR"', 'term="CS.CR"'),
+    "title in HTML": ("<title>A Made-Up", '<title type="html">A Made-Up'),
+    "summary in HTML": ("<summary>", '<summary type="xhtml">'),
 }
 
 

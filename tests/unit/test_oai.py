@@ -342,6 +342,58 @@ def test_token_that_expired_is_told_apart(server: ArxivServer, oai: Oai) -> None
         next(pages)
 
 
+UNCLEAR = {
+    "nothing": "",
+    "text": "Internal error",
+    "another element": "<record/><html/>",
+    "records of another namespace": '<record xmlns="http://example.org/"/>',
+    "no end behind a token": "<record/>",
+}
+
+
+@pytest.mark.parametrize("content", UNCLEAR.values(), ids=UNCLEAR.keys())
+def test_list_whose_end_is_not_clear_is_not_taken_for_complete(server: ArxivServer, oai: Oai, content: str) -> None:
+    server.page_size = 1
+    server.add(*several(2))
+    token = next(oai.pages({"from": "2026-01-01"})).token
+
+    def emptied(body: bytes) -> bytes:
+        start, end = body.index(b"<ListRecords>") + len(b"<ListRecords>"), body.index(b"</ListRecords>")
+        return body[:start] + content.encode() + body[end:]
+
+    server.script_forever = play.changed(emptied)
+    with pytest.raises(SourceMalformed):
+        list(oai.pages({}, token))
+
+
+def test_nothing_changed_behind_a_token_is_no_end(server: ArxivServer, oai: Oai, root: Path) -> None:
+    server.page_size = 1
+    server.add(*several(2))
+    pages = oai.pages({"from": "2026-01-01"})
+    next(pages)
+    error = (root / "tests" / "wire" / "oai_error.xml").read_bytes()
+    server.script_forever = play.body(error.replace(b"idDoesNotExist", b"noRecordsMatch"))
+    with pytest.raises(SourceFailed, match="noRecordsMatch"):
+        next(pages)
+
+
+def test_error_beside_records_is_not_passed_over(server: ArxivServer, oai: Oai) -> None:
+    server.add(*several(1))
+    error = b'<error code="noRecordsMatch">no</error><ListRecords>'
+    server.script_forever = play.changed(lambda body: body.replace(b"<ListRecords>", error))
+    with pytest.raises(SourceMalformed, match="an error and with more"):
+        list(oai.pages({"from": "2026-01-01"}))
+
+
+def test_tokens_in_a_circle_are_given_up(server: ArxivServer, oai: Oai) -> None:
+    server.page_size = 1
+    server.add(*several(3))
+    first, second, _ = oai.pages({"from": "2026-01-01"})
+    server.script += [play.body(page.answer.body) for page in (first, second, first)]
+    with pytest.raises(SourceMalformed, match="same resumption token"):
+        list(oai.pages({"from": "2026-01-01"}))
+
+
 def test_list_that_would_never_end_is_given_up(server: ArxivServer, oai: Oai) -> None:
     server.page_size = 1
     server.add(*several(3))

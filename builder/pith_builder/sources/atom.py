@@ -9,9 +9,9 @@ import re
 
 from lxml import etree
 
-from pith_builder.arxiv_id import ArxivId
+from pith_builder.arxiv_id import ARCHIVES, ArxivId
 from pith_builder.errors import InvalidArxivId, InvalidMetadata, NotFound, SourceMalformed, VersionMismatch, cut, shown
-from pith_builder.metadata import PaperMetadata, Provenance, is_category
+from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.sources import xml
 from pith_builder.sources.papers import FoundPaper
 from pith_builder.sources.rows import is_withdrawn
@@ -21,8 +21,10 @@ KIND = "atom"
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _ARXIV = "{http://arxiv.org/schemas/atom}"
 _ERRORS = "/api/errors#"
-# Classes of the MSC and the ACM stand among the categories, under the same scheme.
-_OTHER_CLASS = re.compile(r"\d\d|[A-K]\.[0-9m]", re.ASCII)
+_CATEGORY = re.compile(r"([a-z-]+)(?:\.[A-Za-z-]+)?", re.ASCII)
+_ARCHIVES = ARCHIVES | {"econ", "eess", "q-fin", "stat"}
+# Classes of the MSC and the ACM stand among the categories, under the same scheme, as their authors typed them.
+_OTHER_CLASS = re.compile(r"\d\d|[A-K]\.?\d|[A-K]\.m", re.ASCII | re.IGNORECASE)
 
 
 class Atom:
@@ -68,8 +70,8 @@ def _read_entry(entry: etree._Element, name: str, answer: Answer) -> FoundPaper:
     metadata = PaperMetadata(
         arxiv_id.id,
         arxiv_id.version,
-        xml.needed_text(entry, f"{_ATOM}title"),
-        xml.needed_text(entry, f"{_ATOM}summary"),
+        _plain_text(entry, f"{_ATOM}title"),
+        _plain_text(entry, f"{_ATOM}summary"),
         ", ".join(authors),
         _categories(entry),
         None,
@@ -86,12 +88,20 @@ def _read_entry(entry: etree._Element, name: str, answer: Answer) -> FoundPaper:
     )
 
 
+def _plain_text(entry: etree._Element, name: str) -> str:
+    """The text of a construct that may be HTML instead, and then would be another text."""
+    if (kind := xml.needed(entry, name).get("type", "text")) != "text":
+        raise SourceMalformed(f"is given as {shown(kind)}, not as plain text", field=name.rpartition("}")[2])
+    return xml.needed_text(entry, name)
+
+
 def _categories(entry: etree._Element) -> str:
     """arXiv's categories, primary first, with a space between them."""
     primary = xml.needed(entry, f"{_ARXIV}primary_category").get("term", "")
     terms = [element.get("term", "") for element in entry.iterfind(f"{_ATOM}category")]
     names = [primary, *(term for term in terms if term != primary and not _OTHER_CLASS.match(term))]
     for name in names:
-        if not is_category(name):
-            raise SourceMalformed(f"{shown(name)} is no category", field="category")
+        match = _CATEGORY.fullmatch(name)
+        if match is None or match[1] not in _ARCHIVES:
+            raise SourceMalformed(f"whether {shown(name)} is a category of arXiv can't be told", field="category")
     return " ".join(names)

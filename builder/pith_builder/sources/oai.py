@@ -106,27 +106,33 @@ class Oai:
 
         Raises TokenExpired, or a SourceFailed.
         """
-        asked = {"verb": "ListRecords"}
-        asked |= {"resumptionToken": token} if token else {"metadataPrefix": PREFIX, **question}
+        page = self._page({"metadataPrefix": PREFIX, **question} if token is None else {"resumptionToken": token})
+        seen = {token}
         while True:
-            page = self._page(asked)
             yield page
             if page.token is None:
                 return
-            if page.token == asked.get("resumptionToken"):
+            if page.token in seen:
                 raise SourceMalformed(f"{self} gives the same resumption token again: the list would never end")
-            asked = {"verb": "ListRecords", "resumptionToken": page.token}
+            seen.add(page.token)
+            page = self._page({"resumptionToken": page.token})
 
     def _page(self, asked: dict[str, str]) -> Page:
-        answer = self._client.ask(asked, ONE_PAGE)
+        answer = self._client.ask({"verb": "ListRecords", **asked}, ONE_PAGE)
         envelope = _Envelope(answer)
-        if envelope.error_code == "noRecordsMatch":
+        is_first = "resumptionToken" not in asked
+        if envelope.error_code == "noRecordsMatch" and is_first:
             return Page(answer, [], None, 0, envelope.day)
         if envelope.error_code == "badResumptionToken":
             raise TokenExpired(f"{self}: {envelope.error}")
         content = envelope.content("ListRecords")
-        records = [_read_record(element, answer) for element in content.iterfind(f"{_OAI}record")]
         end = xml.only(content, f"{_OAI}resumptionToken")
+        elements = content.findall(f"{_OAI}record")
+        if len(elements) + (end is not None) != len(content) or (content.text or "").strip():
+            raise SourceMalformed(f"{self} lists something else than records")
+        if end is None and not (elements and is_first):  # the protocol marks the last of several pages
+            raise SourceMalformed(f"{self} ends its list without saying so")
+        records = [_read_record(element, answer) for element in elements]
         size = None if end is None else end.get("completeListSize")
         return Page(
             answer,
@@ -145,6 +151,8 @@ class _Envelope:
         if self._root.tag != f"{_OAI}OAI-PMH":
             raise SourceMalformed(f"{self._url} answered with <{cut(str(self._root.tag))}>, not OAI-PMH")
         errors = self._root.findall(f"{_OAI}error")
+        if errors and len(self._root) > len(errors) + 2:  # beside responseDate and request
+            raise SourceMalformed(f"{self._url} answered with an error and with more")
         self.error_code = errors[0].get("code") if errors else None
         self.error = cut(f"{self.error_code}: {' '.join((errors[0].text or '').split())}") if errors else None
 
