@@ -31,6 +31,8 @@ def test_writers_of_the_same_papers_end_with_one_record_and_one_receipt_each(
         for output in outputs
     ]
     assert all(records == printed[0] for records in printed)
+    told = [line for output in outputs for line in output.read_bytes().splitlines() if not line.startswith(b"{")]
+    assert [line for line in told if b" level=info " not in line] == []
 
 
 def test_catalogue_is_indexed_by_several_processes_at_once(start: Run, home: Path, registry: Path) -> None:
