@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from sqlalchemy import make_url
 MISSING = "PostgreSQL's server is not installed (Debian: postgresql)"
 DEBIANS_PLACES = "/usr/lib/postgresql/*/bin"
 USER = "pith"
+#: Runs a server until standard input ends, as it does when its holder is no more, even by kill -9.
+WATCHED = '"$@" & server=$!; cat; kill -QUIT $server; wait $server'
 #: Somebody who must give a password, and may do nothing that nobody has granted.
 GUARDED, PASSWORD = "guarded", "open sesame"
 
@@ -56,20 +58,20 @@ class Server:
         """Start it, and wait until it answers."""
         settings = ("fsync=off", "listen_addresses=", f"unix_socket_directories={self.folder}", "max_connections=60")
         options = [word for setting in settings for word in ("-c", setting)]
-        self._process = self._popen("postgres", *options)
+        self._process = self._popen("postgres", *options, around=["sh", "-c", WATCHED, "sh"], stdin=subprocess.PIPE)
         deadline = time.monotonic() + 60
         while True:
             try:
                 return self._connect("postgres").close()
             except psycopg.OperationalError:
-                if time.monotonic() > deadline or self._process.poll() is not None:
+                if time.monotonic() > deadline:
                     raise RuntimeError((self.folder / "log").read_text()) from None
                 time.sleep(0.02)
 
     def stop(self, mode: str = "fast") -> None:
         """Stop it; `immediate` is a crash, after which it recovers from its log."""
         self._run("pg_ctl", "stop", "-m", mode)
-        self._process.wait(timeout=60)
+        self._process.communicate(timeout=60)
 
     def new_database(self, options: str = "") -> str:
         """The URL of a new database; `options` are those of CREATE DATABASE."""
@@ -115,11 +117,13 @@ class Server:
         if process.wait(timeout=120):
             raise RuntimeError(f"{program}: {(self.folder / 'log').read_text()}")
 
-    def _popen(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def _popen(
+        self, program: str, *arguments: str, around: Sequence[str] = (), stdin: int = subprocess.DEVNULL
+    ) -> subprocess.Popen[bytes]:
         with open(self.folder / "log", "ab") as log:
             return subprocess.Popen(
-                [self._bin / program, "-D", self.folder / "data", *arguments],
-                stdin=subprocess.DEVNULL,
+                [*around, self._bin / program, "-D", self.folder / "data", *arguments],
+                stdin=stdin,
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
