@@ -112,7 +112,8 @@ def test_provenance_says_where_when_and_of_which_bytes(oai: Oai, server: ArxivSe
     found, answer = oai.find(ID)
     provenance = found.provenance
     assert provenance.source == f"oai:{server.oai_url}"
-    assert provenance.source_time == "2026-03-04T00:00:00Z"
+    assert provenance.source_time == "2026-03-04T00:00:00Z"  # when it last changed
+    assert provenance.said_at == "2026-01-02T03:04:05Z"  # it still holds
     assert provenance.fetched_at == "2026-01-02T03:04:05Z"
     assert provenance.raw_sha256 == answer.sha256
     assert not provenance.withdrawn
@@ -243,6 +244,23 @@ def test_record_that_is_not_clearly_a_papers_is_refused(
 ) -> None:
     with pytest.raises(SourceMalformed):
         altered(old, new)
+
+
+@pytest.mark.parametrize(
+    "old", ["<datestamp>2026-01-02</datestamp>", "<identifier>oai:arXiv.org:2601.00002</identifier>"]
+)
+def test_header_that_lacks_something_spoils_no_other_record(
+    server: ArxivServer, pages: Callable[..., list[Page]], old: str
+) -> None:
+    server.add(*several(3))
+
+    def change(body: bytes) -> bytes:
+        second = body.index(b"<record>", body.index(b"<record>") + 1)
+        return body[:second] + body[second:].replace(old.encode(), b"", 1)
+
+    server.script_forever = play.changed(change)
+    [page] = pages()
+    assert [isinstance(record.found, FoundPaper) for record in page.records] == [True, False, True]
 
 
 def test_two_versions_of_one_name_are_refused(find: Callable[..., FoundPaper]) -> None:

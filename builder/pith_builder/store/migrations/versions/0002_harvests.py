@@ -22,7 +22,7 @@ def upgrade() -> None:
         sa.Column("from_day", _text(), nullable=False),
         sa.Column("until_day", _text(), nullable=False),
         sa.Column("token", _text()),
-        sa.Column("covers_to", _text()),
+        sa.Column("covers_to", _text(), nullable=False),
         sa.Column("pages", sa.Integer, nullable=False),
         sa.Column("records", sa.Integer, nullable=False),
         sa.Column("begun_at", _text(), nullable=False),
