@@ -199,6 +199,11 @@ def test_line_that_is_no_record_fails_alone(take: Take, line: bytes, code: str) 
     assert actions(take(theirs(), line, CORRECTED)) == ["imported", code, "updated"]
 
 
+def test_builder_version_that_no_database_takes_fails_alone(take: Take) -> None:
+    receipt = reissue(theirs(), THEIRS, Profile(builder_version="a\0b"), FrozenClock(START + DAY)).receipt
+    assert actions(take(theirs().replace(receipt=receipt), theirs())) == ["invalid_text", "imported"]
+
+
 def test_empty_file_has_no_record(take: Take) -> None:
     assert actions(take()) == ["invalid_json"]
 
