@@ -61,11 +61,9 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         yield Store(f"sqlite:///{tmp_path / 'copy.db'}")
         return
     server = request.getfixturevalue("postgresql")
-    url = server.new_database()
-    store = Store(url)
-    yield store
-    store.engine.dispose()
-    server.drop(url)
+    url = server.empty_database()
+    yield Store(url)
+    server.give_back(url)
 
 
 def copy(source: Store, target: Store) -> dict[str, Copied]:

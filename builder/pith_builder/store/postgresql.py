@@ -19,21 +19,14 @@ from sqlalchemy import event
 from pith_builder.errors import StoreFailed, shown
 
 FORM = "postgresql://user@host/database"
-READ: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+READ: dict[str, Any] = {"isolation_level": "REPEATABLE READ"}
 WRITE: dict[str, Any] = {"isolation_level": "READ COMMITTED"}
 
-_LOCK_TIMEOUT_S = 60
+_LOCK_TIMEOUT_MS = 60_000
 _MIGRATION_LOCK = 0x7069_7468_2D62_6C64  # "pith-bld": any number that no one else in the database takes
 
 #: Parameters of a connection that say where it goes and are no secret; the others stay out of what is printed.
 _PLACES = ("host", "port")
-
-# What is said by the server does not depend on the settings of its administrator: a lock is not waited for
-# for ever, and a commit is on the disk when it returns.
-_SETTINGS = (
-    f"SELECT set_config('lock_timeout', '{_LOCK_TIMEOUT_S}s', false) WHERE current_setting('lock_timeout') = '0'",
-    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
-)
 
 #: What to do next, by the beginning of the error's SQLSTATE.
 _HINTS = {
@@ -53,8 +46,9 @@ _UNREACHABLE = (
     "createdb makes a database"
 )
 
-#: What closes the connections of an engine that nobody needs any more, or when the process ends.
-_closing: weakref.WeakKeyDictionary[sa.Engine, weakref.finalize[[], sa.Engine]] = weakref.WeakKeyDictionary()
+#: The connections of each engine, and those that a child process has of its parent, who alone may use and close them.
+_connections: weakref.WeakKeyDictionary[sa.Engine, set[Any]] = weakref.WeakKeyDictionary()
+_of_parent: list[Any] = []
 
 
 def make_engine(url: sa.URL) -> sa.Engine:
@@ -86,7 +80,7 @@ def make_engine(url: sa.URL) -> sa.Engine:
         pool_pre_ping=True,  # the server may have gone and come back while papers were read or a passphrase typed
     )
     event.listen(engine, "connect", _configure)
-    _close_in_the_end(engine)
+    _follow(engine)
     return engine
 
 
@@ -135,22 +129,35 @@ def _without_secrets(url: sa.URL) -> sa.URL:
 
 
 def _configure(connection: Any, _: object) -> None:
+    # A lock is not waited for for ever, and a commit is on the disk when it returns, unless the administrator has
+    # chosen more than that.
     with connection.cursor() as cursor:
-        for statement in _SETTINGS:
-            cursor.execute(statement)
+        for name, weak, strong in (("lock_timeout", "0", f"{_LOCK_TIMEOUT_MS}ms"), ("synchronous_commit", "off", "on")):
+            cursor.execute(
+                "SELECT set_config(%s, %s, false) WHERE current_setting(%s) = %s", (name, strong, name, weak)
+            )
     connection.commit()
 
 
-def _close_in_the_end(engine: sa.Engine) -> None:
-    _closing[engine] = weakref.finalize(engine, engine.pool.dispose)
+def _follow(engine: sa.Engine) -> None:
+    """Close the connections of an engine when nobody needs it any more, or when the process ends."""
+    connections: set[Any] = set()
+    event.listen(engine, "connect", lambda connection, _: connections.add(connection))
+    event.listen(engine, "close", lambda connection, _: connections.discard(connection))
+    weakref.finalize(engine, _close, connections)
+    _connections[engine] = connections
 
 
-def _forget_connections() -> None:
-    """In a child process: the connections are the parent's, who alone may use and close them."""
-    for engine, closing in list(_closing.items()):
-        closing.detach()
+def _close(connections: set[Any]) -> None:
+    for connection in connections:
+        connection.close()
+
+
+def _leave_to_parent() -> None:
+    for engine, connections in _connections.items():
+        _of_parent.extend(connections)
+        connections.clear()
         engine.dispose(close=False)
-        _close_in_the_end(engine)
 
 
-os.register_at_fork(after_in_child=_forget_connections)
+os.register_at_fork(after_in_child=_leave_to_parent)
