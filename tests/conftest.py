@@ -10,15 +10,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 import sqlalchemy as sa
+import stamina
 from hypothesis import settings
 
+from arxiv_server import ArxivServer
 from pith_builder import KeyRing, PaperMetadata
 from pith_builder.cli import main
+from pith_builder.sources import pacing
 from pith_builder.store import postgresql as postgresql_
 from pith_builder.store import sqlite
 from postgresql_server import MISSING, Server, running
@@ -59,12 +63,29 @@ def registry_ring() -> KeyRing:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home folder, and no setting from this machine."""
+    """An empty home folder, no setting from this machine, and no network."""
     for name in [name for name in os.environ if name.startswith("PITH_")]:
         monkeypatch.delenv(name)
     folder = tmp_path / "home"
     monkeypatch.setenv("PITH_HOME", str(folder))
+    monkeypatch.setenv("PITH_OFFLINE", "1")
     return folder
+
+
+@pytest.fixture
+def arxiv(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ArxivServer]:
+    """A server that plays arXiv, which the settings name; nothing waits between its requests."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))  # of processes; this one has made up its mind already
+    monkeypatch.setattr(pacing, "tempfile", SimpleNamespace(gettempdir=lambda: str(tmp_path / "tmp")))
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("PITH_OFFLINE")
+    with ArxivServer() as server, stamina.set_testing(True, attempts=4):
+        monkeypatch.setenv("PITH_OAI_URL", server.oai_url)
+        monkeypatch.setenv("PITH_ATOM_URL", server.atom_url)
+        monkeypatch.setenv("PITH_OAI_INTERVAL", "0")
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -148,9 +148,13 @@ class LicenseUnknown(Refused):
 
 
 class VersionMismatch(Refused):
-    """A version was asked for that the metadata don't describe."""
+    """A version was asked for that the metadata don't describe; `newest` is the highest that they do."""
 
     code = "version_mismatch"
+
+    def __init__(self, message: str, newest: int, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.newest = newest
 
 
 class ConflictingMetadata(Refused):
@@ -230,3 +234,30 @@ class FileFailed(StorageFailed):
 
 class StoreFailed(StorageFailed):
     code = "store_failed"
+
+
+class SourceFailed(StorageFailed):
+    """A source of metadata over the network failed."""
+
+    code = "source_failed"
+
+
+class SourceUnreachable(SourceFailed):
+    """No whole answer came in time."""
+
+    code = "source_unreachable"
+
+
+class SourceThrottled(SourceFailed):
+    """The source asks to come back later than is waited for."""
+
+    code = "source_throttled"
+
+
+class SourceMalformed(SourceFailed):
+    """The source answered what can't be read as what it should be."""
+
+    code = "source_malformed"
+
+    def __init__(self, message: str, *, field: str = "", hint: str = "") -> None:
+        super().__init__(message, field=field, hint=hint or "try again later; nothing was built on it")

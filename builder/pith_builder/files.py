@@ -14,12 +14,12 @@ from pith_builder.errors import FileFailed
 
 
 @contextlib.contextmanager
-def failing(action: str, path: Path | str) -> Iterator[None]:
+def failing(action: str, path: Path | str, *, hint: str = "") -> Iterator[None]:
     """Turn an OSError inside into FileFailed: what was tried, on which file, and why it failed."""
     try:
         yield
     except OSError as error:
-        raise FileFailed(f"can't {action}: {error.strerror or error}").at(file=str(path)) from None
+        raise FileFailed(f"can't {action}: {error.strerror or error}", hint=hint).at(file=str(path)) from None
 
 
 def read(path: Path) -> bytes:
@@ -98,15 +98,15 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = True, hint: str = "") -> Iterator[None]:
     """Hold the lock file `path` against other processes; it is freed even by kill -9.
 
-    Raises FileFailed, without `wait` also where another process holds it.
+    Raises FileFailed, without `wait` also where another process holds it; `hint` is then what to tell.
     """
     with failing("open the lock file", path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        with failing("lock the file", path):
+        with failing("lock the file", path, hint=hint):
             fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(descriptor).st_nlink == 0:  # its last holder took it away when it was done
                 raise BlockingIOError(errno.EAGAIN, "another process has just finished here")

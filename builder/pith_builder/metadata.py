@@ -115,7 +115,8 @@ class Provenance(msgspec.Struct, frozen=True):
 
     `source` names the kind and place; `source_time` is when the source says it was so and `fetched_at` when we
     read it (`YYYY-MM-DDTHH:MM:SSZ`, None where unknown); `raw_sha256` is of the raw form, 64 hex digits;
-    `withdrawn` tells that the source calls the paper withdrawn.
+    `withdrawn` tells that the source calls the paper withdrawn, `license_given` that the licence is not the source's
+    word but was given by hand.
     """
 
     source: str
@@ -123,6 +124,7 @@ class Provenance(msgspec.Struct, frozen=True):
     fetched_at: str | None = None
     raw_sha256: str | None = None
     withdrawn: bool = False
+    license_given: bool = False
 
     @property
     def said_at(self) -> str | None:

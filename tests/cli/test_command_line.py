@@ -249,7 +249,7 @@ def test_lack_of_memory_is_5_with_a_message(run: Run, monkeypatch: pytest.Monkey
     assert "out of memory" in result.err
 
 
-def test_nothing_reaches_the_network(start: Run, papers: Run) -> None:
+def test_nothing_reaches_the_network_offline(home: Path) -> None:
     """Sockets are forbidden to the process; whatever it does without them, it does offline."""
     program = (
         "import socket, sys\n"
@@ -259,7 +259,10 @@ def test_nothing_reaches_the_network(start: Run, papers: Run) -> None:
         "sys.exit(main(sys.argv[1:]))"
     )
     result = subprocess.run(
-        [sys.executable, "-c", program, "compute", "2601.00009"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, "compute", "2601.00009", "--offline"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 1
-    assert "nowhere" in result.stderr
+    assert "--offline forbids to ask arXiv" in result.stderr

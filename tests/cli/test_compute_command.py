@@ -208,7 +208,7 @@ def test_paper_that_is_nowhere_is_1_and_says_where_was_looked(run: Run) -> None:
     result = run("compute", "2601.00009")
     assert result.code == 1
     assert "2601.00009" in result.err
-    assert "there is no catalogue" in result.err
+    assert "never fetched" in result.err
 
 
 def test_metadata_file_is_the_only_place_looked_at(run: Run, papers: Run) -> None:

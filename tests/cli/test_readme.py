@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from arxiv_server import ArxivServer, ServedPaper
+from pith_builder import PaperMetadata
 from pith_builder.cli import app
 from pith_builder.cli.keys import keys
 from pith_builder.cli.store import store
@@ -39,8 +42,10 @@ def checkout(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 def test_the_commands_of_the_readme_work_as_written(
-    root: Path, checkout: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    root: Path, checkout: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, arxiv: ArxivServer
 ) -> None:
+    metadata = (root / "fixtures" / "metadata" / "2403.07648v2.json").read_bytes()
+    arxiv.add(ServedPaper.of(PaperMetadata(**json.loads(metadata))))
     monkeypatch.setenv("PITH_KEY_PASSPHRASE", "correct horse battery staple")
     commands = 0
     for block in blocks((root / "README.md").read_text(), "console"):
@@ -74,10 +79,12 @@ def test_the_links_of_the_pages_lead_somewhere(root: Path) -> None:
 
 
 def test_the_settings_of_the_readme_are_those_of_the_code(root: Path) -> None:
-    from pith_builder.cli.settings import VARIABLES
+    from pith_builder.cli.settings import FLAGS, VARIABLES
 
-    table = re.findall(r"^\| `(--[a-z-]+) .*?\| `(PITH_\w+)` \|", (root / "README.md").read_text(), re.MULTILINE)
-    assert dict(table) == {f"--{name.replace('_', '-')}": variable for name, variable in VARIABLES.items()}
+    pattern = r"^\| (?:`(--[a-z-]+).*? )?\| `(PITH_\w+)` \|"
+    table = re.findall(pattern, (root / "README.md").read_text(), re.MULTILINE)
+    flags = {variable: f"--{name.replace('_', '-')}" for name, variable in VARIABLES.items()}
+    assert sorted(table) == sorted((flag if flag in FLAGS else "", variable) for variable, flag in flags.items())
 
 
 @pytest.mark.parametrize("command", [*app.COMMANDS, *SUBCOMMANDS])

@@ -14,8 +14,9 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def toml(home: Path) -> Callable[[str], Path]:
-    """Write pith-build.toml into the home."""
+def toml(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Write pith-build.toml into the home, with no variable before it."""
+    monkeypatch.delenv("PITH_OFFLINE")
 
     def write(content: str) -> Path:
         home.mkdir(exist_ok=True)
@@ -91,7 +92,14 @@ def test_ring_in_the_file_is_relative_to_the_home(run: Run, home: Path, toml: Ca
         ('keyring = ["a"]', "keyring"),
         ("catalog = [1]", "catalog"),
         ('base_url = "ftp://x"', "base_url"),
-        ("offline = true", "offline"),
+        ('offline = "perhaps"', "offline"),
+        ("offline = 1", "offline"),
+        ('oai_interval = "fast"', "oai_interval"),
+        ("oai_interval = -1", "oai_interval"),
+        ("oai_interval = true", "oai_interval"),
+        ('contact = "a (b)"', "contact"),
+        ('oai_url = "file:///etc/passwd"', "oai_url"),
+        ('atom_url = "https://user:password@example.org/"', "atom_url"),
         ("this is no TOML", "pith-build.toml"),
     ],
 )

@@ -270,8 +270,7 @@ def test_all_of_a_paper_with_one_number(stored: Run) -> None:
 
 
 def test_withdrawn_among_all_is_marked(several: Run, sql: Run) -> None:
-    notice = b'{"at":"2026-02-03","reason":"wrong"}'
-    sql("UPDATE records SET withdrawn = :notice WHERE version = 2", notice=notice)
+    sql("UPDATE records SET withdrawn = :mark WHERE version = 2", mark=b'{"at":"2026-02-03","reason":"wrong"}')
     result = several("resolve", "2601.00001", "--all")
     assert result.out.splitlines()[0] == f"{NUMBERS[2]} 2601.00001v2 differs in version; withdrawn: wrong"
     assert several("resolve", "2601.00001", "--all", "--json").lines[0]["withdrawn"]["reason"] == "wrong"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pith_builder.store.database import NEWEST, revision
+from pith_builder.store.database import NEWEST
 from pith_builder.testing import make_metadata
 
 Run = Callable[..., Any]
@@ -71,10 +71,10 @@ def test_stats_make_no_store(run: Run, home: Path) -> None:
 # --- migrate ----------------------------------------------------------------------------------------------------
 
 
-def test_migrate_makes_an_empty_store_and_then_changes_nothing(run: Run, at_store: str) -> None:
+def test_migrate_makes_an_empty_store_and_then_changes_nothing(run: Run, sql: Run) -> None:
     first = run("store", "migrate")
     assert (first.code, first.out) == (0, f"none -> {NEWEST}\n")
-    assert revision(at_store) == NEWEST
+    assert sql("SELECT count(*) FROM records") == [(0,)]
     assert run("store", "migrate").out == f"{NEWEST} -> {NEWEST}\n"
 
 

@@ -28,6 +28,7 @@ from pith_builder.store import Store, database, sqlite
 from pith_builder.store.reissue import Progress, Refusal, Reissue
 from pith_builder.store.store import insert_record
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
+from postgresql_server import Server
 
 Run = Callable[..., Any]
 RECORDS = 6000
@@ -130,6 +131,23 @@ def check_all_reissued(at_store: str, sql: Run, issued: list[PithRecord]) -> Cal
     return call
 
 
+@pytest.fixture
+def check_reissued_and_updated(at_store: str, sql: Run) -> Callable[[int], None]:
+    """Every record has one new receipt, and so many have other authors, with the earlier block in the history."""
+
+    def call(updated: int) -> None:
+        assert sql("SELECT count(*) FROM receipts") == [(2 * RECORDS,)]
+        assert sql("SELECT record_id FROM receipts GROUP BY 1 HAVING count(*) > 2") == []
+        assert sql("SELECT count(DISTINCT record_id), count(*) FROM earlier_blocks") == [(updated, updated)]
+        store = Store(at_store)
+        for n in (1, updated // 2, updated, updated + 1):
+            record = store.get(f"2601.{n:05}").record
+            assert verify(record.to_json(), NEW_RING).ok
+            assert (record.paper.authors_text == "Grace Hopper") == (n <= updated)
+
+    return call
+
+
 def _run(url: str, signer: Any = NEW, **options: Any) -> Iterator[Progress]:
     """The steps of a run in this process."""
     clock = FrozenClock(START + timedelta(days=30))
@@ -197,6 +215,42 @@ def test_record_may_be_issued_while_others_are_reissued(start: Run, papers: Run,
     result = run("issue", "--metadata", papers(make_metadata(arxiv_id="2602.00001")))
     assert (result.code, process.wait(timeout=120)) == (0, 0)
     assert sql("SELECT count(DISTINCT key_fingerprint), count(*) FROM current") == [(1, RECORDS + 1)]
+
+
+@pytest.mark.usefixtures("rotated", "at_store")
+def test_records_may_be_updated_while_they_are_reissued(
+    start: Run, run: Run, papers: Run, check_reissued_and_updated: Callable[[int], None]
+) -> None:
+    updated = 400
+    source = papers(*(make_metadata(arxiv_id=f"2601.{n:05}", authors="Grace Hopper") for n in range(updated, 0, -1)))
+    processes = [start("reissue") for _ in range(2)]
+    result = run("issue", "--metadata", source)
+    assert (result.code, result.err.count("record_updated")) == (0, updated)
+    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    check_reissued_and_updated(updated)
+
+
+@pytest.mark.parametrize("filled", ["postgresql"], indirect=True)
+def test_crash_of_the_server_keeps_the_batches_before(
+    rotated: Run,
+    start: Run,
+    reissued: Callable[[], int],
+    check_all_reissued: Callable[[], None],
+    postgresql: Server,
+) -> None:
+    process = start("reissue")
+    while process.poll() is None and not reissued():
+        pass
+    postgresql.stop("immediate")
+    out, err = process.communicate(timeout=60)
+    postgresql.start()
+    assert process.returncode == 5
+    assert b"Traceback" not in err
+    done = reissued()
+    told = int(out.split()[1].strip(b","))
+    assert done in (told, told + 500)  # the answer to a commit may be lost
+    assert rotated("reissue").out == f"reissued {RECORDS - done}, refused 0\n"
+    check_all_reissued()
 
 
 # --- the signer -------------------------------------------------------------------------------------------------

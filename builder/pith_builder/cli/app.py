@@ -23,6 +23,7 @@ from pith_builder.cli.reissue import reissue
 from pith_builder.cli.resolve import resolve
 from pith_builder.cli.show import show
 from pith_builder.cli.store import store
+from pith_builder.cli.sync import sync
 from pith_builder.cli.verify import verify
 from pith_builder.cli.withdraw import withdraw
 from pith_builder.errors import PithError
@@ -43,6 +44,7 @@ app.command()(show)
 app.command()(resolve)
 app.command()(diff)
 app.command()(reissue)
+app.command()(sync)
 for move in (rotate, sign, retire, revoke):
     keys.command()(move)
 for command in (backup, copy, withdraw):
@@ -71,12 +73,14 @@ def _settings(
         list[str] | None, typer.Option(metavar="FILE|DIR", help="Metadata to find papers in; may be repeated.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="Base of the links in records.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Never use a network (this version never does).")] = False,
+    oai_url: Annotated[str | None, typer.Option(metavar="URL", help="arXiv's OAI-PMH interface.")] = None,
+    atom_url: Annotated[str | None, typer.Option(metavar="URL", help="arXiv's Atom interface.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Never use a network.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    del offline, version
+    del version
     flags = {
         "home": home,
         "store": store,
@@ -84,11 +88,14 @@ def _settings(
         "key": key,
         "catalog": catalog,
         "base_url": base_url,
+        "oai_url": oai_url,
+        "atom_url": atom_url,
+        "offline": "1" if offline else None,
     }
     ctx.obj = settings_.resolve(flags, os.environ)
 
 
-COMMANDS = ("issue", "compute", "verify", "show", "resolve", "diff", "reissue", "keys", "store")
+COMMANDS = ("issue", "compute", "verify", "show", "resolve", "diff", "reissue", "sync", "keys", "store")
 
 
 def run(arguments: list[str]) -> int:

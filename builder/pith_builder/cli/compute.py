@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
+from pith_builder.cli.options import Ids, License, MetadataFile, SourceName
+
 
 def compute(
     ctx: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="arXiv ids, URLs or DOIs.")] = None,
-    metadata: Annotated[
-        list[str] | None, typer.Option(metavar="FILE|-", help="Metadata: one object, JSON Lines or snapshot rows.")
-    ] = None,
+    ids: Ids = None,
+    metadata: MetadataFile = None,
+    source: SourceName = None,
+    license_: License = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a paper, with its canonical record.")] = False,
 ) -> None:
     """Compute the pith number of papers, without a key and without a store."""
@@ -23,7 +25,7 @@ def compute(
     from pith_builder.record import canonical_record
 
     items = output.Items(json=as_json)
-    for item in asked_for(ctx.obj, ids, metadata):
+    for item in asked_for(ctx, ids, metadata, source, license_):
         try:
             if isinstance(item.found, PithError):
                 raise item.found

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pith_builder.cli.options import Ids, License, MetadataFile, SourceName
+
 if TYPE_CHECKING:
     from pith_builder.sources.lookup import Item
 
 
 def issue(
     ctx: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="arXiv ids, URLs or DOIs.")] = None,
-    metadata: Annotated[
-        list[str] | None, typer.Option(metavar="FILE|-", help="Metadata: one object, JSON Lines or snapshot rows.")
-    ] = None,
+    ids: Ids = None,
+    metadata: MetadataFile = None,
+    source: SourceName = None,
+    license_: License = None,
     enrichment: Annotated[
         str | None,
         typer.Option(metavar="FILE|-", help="What is known around one paper; replaces what was given before."),
@@ -31,7 +33,7 @@ def issue(
     from pathlib import Path
 
     from pith_builder.cli import output
-    from pith_builder.cli.log import logger
+    from pith_builder.cli.log import log_outcome, logger
     from pith_builder.cli.papers import asked_for, now
     from pith_builder.cli.signer import active_signer
     from pith_builder.enrichment import Enrichment
@@ -41,7 +43,7 @@ def issue(
     from pith_builder.published import Profile
     from pith_builder.store import Store
 
-    found: Iterable[Item] = asked_for(ctx.obj, ids, metadata)
+    found: Iterable[Item] = asked_for(ctx, ids, metadata, source, license_)
     around = None
     if enrichment is not None:
         try:
@@ -58,9 +60,11 @@ def issue(
     items = output.Items(json=as_json)
     counts = {"issued": 0, "stored": 0, "updated": 0, "failed": 0}
     for item in found:
+        if isinstance(item.found, PithError):
+            items.failed(item.group, item.input, item.found)
+            counts["failed"] += 1
+            continue
         try:
-            if isinstance(item.found, PithError):
-                raise item.found
             outcome = store.issue(item.found.metadata, item.found.provenance, issuer, around)
         except (InvalidInput, Refused) as error:
             items.failed(item.group, item.input, error)
@@ -69,14 +73,7 @@ def issue(
         record = outcome.record
         counts[outcome.action] += 1
         items.done(item.group, record.to_json() if as_json else record.pith_number)
-        logger().info(
-            f"record_{outcome.action}",
-            pith_number=record.pith_number,
-            paper=str(record.canonical_record.arxiv_id),
-            key_id=record.receipt.key_id,
-            **({"follows": outcome.follows, "differs": ",".join(outcome.differs)} if outcome.follows else {}),
-            **({"notice": "the source calls this paper withdrawn"} if item.found.provenance.withdrawn else {}),
-        )
+        log_outcome(outcome, item.found.provenance)
     if sum(counts.values()) > 1:
         logger().info("run_finished", **counts)
     raise typer.Exit(items.exit_code())

@@ -5,7 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pith_builder.metadata import Provenance
+    from pith_builder.store import Outcome
 
 
 class _Unfailing:
@@ -35,3 +39,16 @@ def logger() -> Any:
         cache_logger_on_first_use=False,
     )
     return structlog.get_logger()
+
+
+def log_outcome(outcome: Outcome, provenance: Provenance) -> None:
+    """What became of a paper that was issued."""
+    record = outcome.record
+    logger().info(
+        f"record_{outcome.action}",
+        pith_number=record.pith_number,
+        paper=str(record.canonical_record.arxiv_id),
+        key_id=record.receipt.key_id,
+        **({"follows": outcome.follows, "differs": ",".join(outcome.differs)} if outcome.follows else {}),
+        **({"notice": "the source calls this paper withdrawn"} if provenance.withdrawn else {}),
+    )

@@ -56,8 +56,13 @@ def about(name: str) -> Iterator[None]:
 
 def print_data(line: str | bytes) -> None:
     """One line to standard output, UTF-8 whatever the locale is; text without terminal escapes."""
+    print_bytes((line if isinstance(line, bytes) else cleaned(line).encode()) + b"\n")
+
+
+def print_bytes(data: bytes) -> None:
+    """Bytes to standard output, as they are."""
     try:
-        sys.stdout.buffer.write((line if isinstance(line, bytes) else cleaned(line).encode()) + b"\n")
+        sys.stdout.buffer.write(data)
     except BrokenPipeError:
         raise ReaderGone from None
 

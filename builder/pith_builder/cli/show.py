@@ -12,12 +12,16 @@ def show(
     alias: Annotated[str, typer.Argument(help="arXiv id, DOI, pith number in any form, or URL.")],
     part: Annotated[str | None, typer.Option(help="Only this field of the record, such as receipt.")] = None,
     provenance: Annotated[bool, typer.Option("--provenance", help="Where the metadata came from.")] = False,
+    raw_form: Annotated[
+        bool, typer.Option("--raw", help="What arXiv answered when the metadata were fetched, as it came.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The record as published, on one line.")] = False,
 ) -> None:
     """Show a record of the store."""
     import msgspec
 
     from pith_builder.cli import output
+    from pith_builder.sources.fetched import Fetched
     from pith_builder.store import Store
 
     with output.about(alias):
@@ -25,6 +29,9 @@ def show(
     raw = stored.record.to_json()
     if stored.withdrawn:
         output.print_withdrawn(stored.withdrawn)
+    if raw_form:
+        output.print_bytes(Fetched(ctx.obj.cache).raw(stored.provenance.raw_sha256 or ""))
+        return
     if provenance:
         raw = msgspec.json.encode({"recorded_at": stored.recorded_at, **msgspec.to_builtins(stored.provenance)})
     elif part is not None:

@@ -1,13 +1,14 @@
-"""Where a command's papers come from: a file that is named, or the catalogue, for the ids that are asked for."""
+"""Where a command's papers come from: a file that is named, or the catalogue and then arXiv."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import msgspec
 
 from pith_builder.arxiv_id import ArxivId
-from pith_builder.errors import InvalidArxivId, NotFound, PithError
+from pith_builder.errors import ConflictingMetadata, InvalidArxivId, NotFound, PithError, VersionMismatch
 from pith_builder.sources.catalog import Catalog
 from pith_builder.sources.papers import FoundPaper, PaperFile
 
@@ -20,10 +21,19 @@ class Item(msgspec.Struct, frozen=True):
     found: FoundPaper | PithError
 
 
-def papers(ids: list[str], metadata: PaperFile | None, catalog: Catalog | None) -> Iterator[Item]:
+class Finder(Protocol):
+    """Where a paper is looked for that no file describes. Raises a PithError where it isn't found."""
+
+    def find(self, asked: ArxivId) -> FoundPaper: ...
+
+
+def papers(
+    ids: list[str], metadata: PaperFile | None, catalog: Catalog | None, arxiv: Finder | None = None
+) -> Iterator[Item]:
     """The papers of a command, in order: all of `metadata` where no ids are given, else one item an id.
 
-    Where a metadata file is given, nothing else is looked at.
+    Where a metadata file is given, nothing else is looked at. arXiv is asked for what the catalogue doesn't describe,
+    when its turn comes.
     """
     if metadata is not None and not ids:
         for entry in metadata:
@@ -37,8 +47,50 @@ def papers(ids: list[str], metadata: PaperFile | None, catalog: Catalog | None) 
         asked = parsed[text]
         if isinstance(asked, PithError):
             yield Item(text, text, asked)
+        elif metadata is None and arxiv is not None and _is_left_to_arxiv(asked, found.get(asked)):
+            yield Item(text, text, _asked_of(arxiv, asked, catalog, found.get(asked)))
         else:  # a row that can't be read is one of the file's, beside others that can
             yield Item(text, str(source), found.get(asked) or _nowhere(asked, source))
+
+
+def with_license(items: Iterator[Item], license_: str) -> Iterator[Item]:
+    """The items, with this licence where the source knows none ("" says that arXiv has none).
+
+    A source that knows another is believed: such a paper is refused, since a wrong licence is a wrong number.
+    """
+    for item in items:
+        if not isinstance(item.found, FoundPaper) or item.found.metadata.license == license_:
+            yield item
+        elif item.found.metadata.license is None:
+            metadata = msgspec.structs.replace(item.found.metadata, license=license_)
+            provenance = msgspec.structs.replace(item.found.provenance, license_given=True)
+            yield msgspec.structs.replace(item, found=FoundPaper(metadata, provenance))
+        else:
+            error = ConflictingMetadata(
+                f"the source says that the licence of {item.found.metadata.id} is "
+                f"{item.found.metadata.license or 'none'}, not {license_ or 'none'}",
+                field="license",
+                hint="leave --license out",
+            )
+            yield msgspec.structs.replace(item, found=error)
+
+
+def _is_left_to_arxiv(asked: ArxivId, found: FoundPaper | PithError | None) -> bool:
+    """Whether the catalogue doesn't know a paper, or only older versions than the one asked for."""
+    return found is None or (isinstance(found, VersionMismatch) and found.newest < (asked.version or 0))
+
+
+def _asked_of(
+    arxiv: Finder, asked: ArxivId, catalog: Catalog | None, mismatch: FoundPaper | PithError | None
+) -> FoundPaper | PithError:
+    try:
+        return arxiv.find(asked)
+    except PithError as error:
+        if isinstance(mismatch, VersionMismatch):
+            return VersionMismatch(f"{mismatch.message}; {error.message}", mismatch.newest, hint=mismatch.hint)
+        if isinstance(error, NotFound) and catalog is not None:
+            return _nowhere(asked, catalog, f", and {error.message}", error.hint)
+        return error
 
 
 def _parse(text: str) -> ArxivId | InvalidArxivId:
@@ -48,13 +100,13 @@ def _parse(text: str) -> ArxivId | InvalidArxivId:
         return error
 
 
-def _nowhere(asked: ArxivId, source: PaperFile | Catalog | None) -> NotFound:
+def _nowhere(asked: ArxivId, source: PaperFile | Catalog | None, further: str = "", hint: str = "") -> NotFound:
     if isinstance(source, PaperFile):
         return NotFound(f"{asked} is not in {source.name}", hint="--metadata is the only place that was looked at")
     looked = f"not in the catalogue ({source})" if source else "there is no catalogue"
     if source and source.unreadable:
         looked += f", of which {len(source.unreadable)} places can't be read, the first: {source.unreadable[0]}"
     return NotFound(
-        f"the metadata of {asked} are nowhere: {looked}, and this version asks no network source",
-        hint="give them with --metadata FILE, or a catalogue with --catalog",
+        f"the metadata of {asked} are nowhere: {looked}{further}",
+        hint=hint or "give them with --metadata FILE, or a catalogue with --catalog",
     )

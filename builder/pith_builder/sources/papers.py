@@ -158,6 +158,7 @@ def _choose_one(asked: ArxivId, entries: list[Entry], place: str) -> FoundPaper 
         described = ", ".join(f"v{v}" for v in sorted({f.metadata.version for f in found}))
         return VersionMismatch(
             f"{place} describes {described} of {asked.id}, not v{version}",
+            max(f.metadata.version for f in found),
             hint="a record is only built from metadata of its own version",
         )
     if len({description(f.metadata) for f in of_version}) > 1:

@@ -41,9 +41,10 @@ _HINTS = {
     "57": "look after the server and run the same command again; nothing was half-written",
     "XX": "restore the store from a backup, or name another with --store",
 }
+#: The same where it has none, since there was no connection, or is none any more.
 _UNREACHABLE = (
-    "is the server running, and does the URL name its host, user and database? a password may be in ~/.pgpass; "
-    "createdb makes a database"
+    "is the server running, and does the URL name its host, user and database? createdb makes a database, a password "
+    "may be in ~/.pgpass; nothing was half-written, and the same command can be run again"
 )
 
 #: The connections of each engine, and those that a child process has of its parent, who alone may use and close them.

@@ -102,3 +102,19 @@ earlier_blocks = Table(
     Column("updated_at", _text(), nullable=False, comment="of the record while it had these blocks"),
     Column("replaced_at", _text(), nullable=False),
 )
+
+harvests = Table(
+    "harvests",
+    metadata,
+    _id(),
+    Column("source", _text(), nullable=False, comment="URL of the interface"),
+    Column("set_name", _text(), nullable=False, comment="empty for all"),
+    Column("from_day", _text(), nullable=False),
+    Column("until_day", _text(), nullable=False, comment="empty for no end"),
+    Column("token", _text(), comment="asks for the next page; null before the first"),
+    Column("covers_to", _text(), comment="changes up to this day are in the list; null before the first page"),
+    Column("pages", Integer, nullable=False),
+    Column("records", Integer, nullable=False),
+    Column("begun_at", _text(), nullable=False),
+    Column("finished_at", _text()),
+)

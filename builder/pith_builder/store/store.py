@@ -15,13 +15,14 @@ from pith_builder.errors import ConflictingMetadata, InvalidInput
 from pith_builder.issue import Issuer, updated
 from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.number import PithNumber
-from pith_builder.published import PithRecord, Surroundings, assemble
+from pith_builder.published import PithRecord, Profile, Surroundings, assemble
 from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.snapshot import GraphSnapshot
 from pith_builder.store.aliases import NEWEST_FIRST, canonical_of, damaged, named, the_one
 from pith_builder.store.database import insert_new, open_engine, reading, writing
 from pith_builder.store.schema import current, earlier_blocks, receipts, records
+from pith_builder.times import Clock
 
 _PAPER = b'{"paper":'
 _BLOCKS = ("paper", "snapshot", "surroundings", "enrichment", "provenance")
@@ -47,6 +48,10 @@ class StoredRecord(msgspec.Struct, frozen=True):
     withdrawn: Withdrawal | None
 
 
+#: What issuing a paper comes to.
+Action = Literal["issued", "stored", "updated"]
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What issuing did.
 
@@ -54,7 +59,7 @@ class Outcome(msgspec.Struct, frozen=True):
     canonical record in which the two differ.
     """
 
-    action: Literal["issued", "stored", "updated"]
+    action: Action
     record: PithRecord
     follows: str | None = None
     differs: tuple[str, ...] = ()
@@ -83,14 +88,23 @@ class Store:
                 if insert_record(connection, record, enrichment, provenance, record.receipt.signed_at):
                     return _issued(record, earlier)
         with reading(self.engine) as connection:
-            change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
+            change = _Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
         if change.is_none:
             return Outcome("stored", change.before)
         with writing(self.engine) as connection:  # again, since another process may have been here meanwhile
             locked(connection, current.c.record_id == change.row_id)
-            change = _Change(connection, digest, metadata, provenance, issuer, enrichment)
+            change = _Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
             change.write(connection)
         return Outcome("stored" if change.after is change.before else "updated", change.after)
+
+    def would(self, metadata: PaperMetadata, provenance: Provenance, profile: Profile, clock: Clock) -> Action:
+        """What issuing a paper would come to now; nothing is signed or written. Raises as `issue`."""
+        digest = canonical_record(metadata).digest()
+        if not self._has(digest):
+            return "issued"
+        with reading(self.engine) as connection:
+            change = _Change(connection, digest, metadata, provenance, profile, clock, None)
+        return "stored" if change.after is change.before else "updated"
 
     def find(self, alias: str) -> list[StoredRecord]:
         """The records that an arXiv id, DOI, number, short form, transcription form or URL means, newest first.
@@ -264,7 +278,8 @@ class _Change:
         digest: bytes,
         metadata: PaperMetadata,
         provenance: Provenance,
-        issuer: Issuer,
+        profile: Profile,
+        clock: Clock,
         enrichment: Enrichment | None,
     ) -> None:
         self._row = _row(connection, digest)
@@ -282,7 +297,7 @@ class _Change:
         if is_older:
             return  # an older description never takes the place of a newer one
         self._said_at = said or known
-        self.after = updated(self.before, metadata, self._enrichment, issuer.profile, issuer.clock)
+        self.after = updated(self.before, metadata, self._enrichment, profile, clock)
         if self.after is not self.before:
             self._provenance = provenance
 
