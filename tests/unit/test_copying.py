@@ -16,6 +16,7 @@ from pith_builder.store import Store, copying
 from pith_builder.store.check import check_store
 from pith_builder.store.copying import TABLES, Copied, Copy, TargetDiffers
 from pith_builder.store.database import reading, writing
+from pith_builder.store.harvests import Harvest, Harvests, Window
 from pith_builder.store.importing import Import
 from pith_builder.store.reissue import Reissue
 from pith_builder.store.schema import records
@@ -28,6 +29,7 @@ OLD, NEW = make_signer(1), make_signer(2)
 ROTATED = KeyRing.empty().with_key(RingKey.of(NEW.key_id, NEW.public_key, "active", "receipts"))
 ROTATED = ROTATED.with_key(RingKey.of(OLD.key_id, OLD.public_key, "retired", "receipts"))
 PAPERS = 7
+SOURCE = "https://oai.example/oai"
 
 
 def issue(store: Store, n: int = 1, said_at: str | None = None, signer: Any = OLD, **changes: Any) -> Any:
@@ -51,6 +53,8 @@ def source(store_url: str, tmp_path: Path) -> Store:
     assert getattr(taken, "action", taken) == "imported"
     *_, _ = Reissue(store, ROTATED, NEW, Profile(), LATER).run_named([1, 3])
     *_, _ = check_store(store, ROTATED, LATER, lambda *_: None)
+    harvests = Harvests(store, LATER)
+    harvests.page_done(harvests.begin(Harvest(Window(SOURCE, "2026-01-01"))), "the next page", "2026-01-02", 100)
     return store
 
 
@@ -179,9 +183,10 @@ def test_copy_goes_on_although_the_source_changed_what_was_copied(source: Store,
     issue(source, 1, license="", authors="Emmy Noether")
     issue(source, 2, "2026-02-01T00:00:00Z", license="")
     withdraw(source, "2601.00003", "wrong too", LATER)
+    a_harvest(source)
     copied = copy(source, target)
     assert everything(target) == everything(source)
-    assert copied["records"].changed == 3
+    assert (copied["records"].changed, copied["harvests"].changed) == (3, 1)
 
 
 def test_copy_again_brings_an_earlier_one_up_to_date(source: Store, target: Store) -> None:
@@ -227,7 +232,14 @@ def a_newer_description(store: Store) -> None:
     issue(store, 6, "2026-02-01T00:00:00Z", license="")
 
 
+def a_harvest(store: Store) -> None:
+    harvests = Harvests(store, LATER)
+    [interrupted] = [harvest for harvest in harvests.due(SOURCE, "") if harvest.id]
+    harvests.page_done(interrupted, None, "2026-01-03", 100)
+
+
 CHANGES = [
+    a_harvest,
     another_record,
     another_receipt,
     other_blocks,

@@ -137,6 +137,15 @@ def test_unknown_fields_are_kept(store: Store, take: Take) -> None:
     assert json.loads(stored_json(store)) == value
 
 
+def test_unknown_fields_of_an_earlier_state_go_to_the_history(store: Store, take: Take) -> None:
+    raw = theirs().to_json()[:-1] + b',"note":{"shelf":7}}'
+    assert actions(take(raw, CORRECTED)) == ["imported", "updated"]
+    assert stored_json(store) == CORRECTED.to_json()
+    with reading(store.engine) as connection:
+        layout = connection.scalar(sa.select(earlier_blocks.c.layout))
+    assert json.loads(layout or b"")["note"] == {"shelf": 7}
+
+
 def test_record_without_integrity_section_is_kept(store: Store, take: Take) -> None:
     graph = msgspec.structs.replace(theirs(enrichment=None).graph_snapshot, integrity=msgspec.UNSET)
     record = theirs(enrichment=None).replace(graph_snapshot=graph)

@@ -31,6 +31,7 @@ _CHANGING = {
         *("provenance", "paper", "snapshot", "surroundings", "enrichment", "layout"),
     },
     "current": {"receipt_id", "updated_at", "key_fingerprint", "receipt_builder"},
+    "harvests": {"token", "covers_to", "pages", "records", "finished_at"},
 }
 
 
@@ -145,12 +146,15 @@ def _objection(table: sa.Table, theirs: sa.Row[Any], ours: sa.Row[Any] | None) -
     for column, a, b in zip(table.columns.keys(), theirs, ours, strict=True):
         if a != b and column not in changing:
             return f"is another one in the source: its {column} differs"
-    if table.name == "records":  # the two changes that leave no other trace
-        if theirs.withdrawn is not None and theirs.withdrawn != ours.withdrawn:
-            return "was withdrawn there"
-        if (theirs.said_at or "") > (ours.said_at or ""):
-            return "is newer there"
-    return None
+    return "is newer there" if _is_ahead(table, theirs, ours) else None
+
+
+def _is_ahead(table: sa.Table, theirs: sa.Row[Any], ours: sa.Row[Any]) -> bool:
+    """Whether a row of the target was changed there in a way that leaves no row of its own, as all others do."""
+    if table.name == "records":
+        is_withdrawn = theirs.withdrawn is not None and theirs.withdrawn != ours.withdrawn
+        return is_withdrawn or (theirs.said_at or "") > (ours.said_at or "")
+    return table.name == "harvests" and (theirs.pages, theirs.finished_at or "") > (ours.pages, ours.finished_at or "")
 
 
 def _put(target: sa.Connection, table: sa.Table, rows: list[sa.Row[Any]], copied: Copied) -> None:
