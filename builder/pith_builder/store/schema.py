@@ -101,6 +101,7 @@ earlier_blocks = Table(
     Column("provenance", LargeBinary, nullable=False),
     Column("updated_at", _text(), nullable=False, comment="of the record while it had these blocks"),
     Column("replaced_at", _text(), nullable=False),
+    Column("layout", LargeBinary, comment="of the record while it had these blocks"),
 )
 
 harvests = Table(

@@ -25,7 +25,7 @@ from pith_builder.store.schema import current, earlier_blocks, receipts, records
 from pith_builder.times import Clock
 
 _PAPER = b'{"paper":'
-_BLOCKS = ("paper", "snapshot", "surroundings", "enrichment", "provenance")
+_BLOCKS = ("paper", "snapshot", "surroundings", "enrichment", "provenance", "layout")
 
 #: All that a record is rebuilt from, but its receipt.
 WHOLE = sa.select(records, current).join(current, current.c.record_id == records.c.id)
