@@ -195,3 +195,16 @@ def test_contact_and_interval_are_settings(run: Run, served: ArxivServer, monkey
     monkeypatch.setenv("PITH_CONTACT", "mailto:me@example.org")
     assert run("compute", "2601.00001").code == 0
     assert served.requests[0].headers["User-Agent"].endswith(" (mailto:me@example.org)")
+
+
+def test_enrichment_of_several_papers_is_refused_before_anything_is_fetched(
+    with_key: Run, served: ArxivServer, root: Path
+) -> None:
+    enrichment = root / "fixtures" / "enrichment.json"
+    assert with_key("issue", "2601.00001", "2601.00002", "--enrichment", enrichment).code == 2
+    assert served.requests == []
+
+
+def test_paper_is_not_fetched_for_want_of_a_key(run: Run, served: ArxivServer) -> None:
+    assert run("2601.00001").code == 4
+    assert served.requests == []

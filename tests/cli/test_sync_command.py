@@ -197,6 +197,26 @@ def test_source_whose_clock_is_ahead_makes_nothing_be_skipped(sync: Run, served:
     assert requests(served)[0] < "from=2098"
 
 
+def test_days_that_were_never_asked_for_are_told_until_they_are(sync: Run, served: ArxivServer, with_key: Run) -> None:
+    sync("--from", "2026-01-01", "--until", "2026-01-02")
+    served.today = "2026-01-10"
+    sync("--from", "2026-01-05")
+    served.today = "2026-11-30"
+    sync("--from", "2026-02-01")
+    assert "event=days_never_asked_for from=2026-01-10 until=2026-02-01" in with_key("sync").err
+    sync("--from", "2026-01-10", "--until", "2026-02-01")
+    assert "days_never_asked_for" not in with_key("sync").err
+
+
+def test_what_the_source_says_brings_no_escapes_and_no_flood_into_the_log(with_key: Run, served: ArxivServer) -> None:
+    served.papers["2601.00002"].id = "\u009b31m\u202e" + "x" * 100_000
+    result = with_key("sync", "--from", "2026-01-01")
+    assert result.code == 1
+    assert "\u009b" not in result.err
+    assert "\u202e" not in result.err
+    assert len(result.err) < 5_000
+
+
 def test_first_sync_needs_a_day(with_key: Run, arxiv: ArxivServer) -> None:
     result = with_key("sync")
     assert result.code == 2
@@ -367,7 +387,7 @@ def test_dry_run_without_a_store_or_a_key_tells_what_would_be_and_writes_nothing
     result = run("sync", "--from", "2026-01-01", "--dry-run")
     assert (result.code, result.out[:18]) == (0, "dry run: issued 5,")
     assert not (home / "pith.db").exists()
-    assert not (home / "cache").exists()
+    assert not home.exists()
 
 
 def test_dry_run_tells_new_changed_and_unchanged_apart(sync: Run, served: ArxivServer, with_key: Run) -> None:
@@ -402,6 +422,7 @@ def test_dry_run_leaves_an_interrupted_sync_where_it_was(sync: Run, served: Arxi
         ("--from", "2026-01-02", "--until", "2026-01-01"),
         ("--from", "2026-01-02", "--set", "cs & more"),
         ("--from", "2026-01-02", "--offline"),
+        ("--from", "2199-01-01"),
     ],
 )
 def test_wrong_usage_is_2_and_asks_nothing(with_key: Run, arxiv: ArxivServer, arguments: tuple[str, ...]) -> None:

@@ -32,7 +32,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ArxivSer
 
 @pytest.fixture
 def atom(server: ArxivServer) -> Iterator[Atom]:
-    client = Client(server.atom_url, contact="c", interval=0, clock=FrozenClock())
+    client = Client(server.atom_url, contact="c", interval=0, clock=FrozenClock(), own=Path(tempfile.gettempdir()))
     yield Atom(client)
     client.close()
 

@@ -33,7 +33,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ArxivSer
 
 @pytest.fixture
 def oai(server: ArxivServer) -> Iterator[Oai]:
-    client = Client(server.oai_url, contact="c", interval=0, clock=FrozenClock())
+    client = Client(server.oai_url, contact="c", interval=0, clock=FrozenClock(), own=Path(tempfile.gettempdir()))
     yield Oai(client)
     client.close()
 
@@ -187,7 +187,7 @@ def test_newest_version_may_be_asked_for(oai: Oai, server: ArxivServer) -> None:
     assert oai.find(ArxivId("2601.00001", 2))[0].metadata.version == 2
 
 
-@pytest.mark.parametrize("code", ["cannotDisseminateFormat", "badVerb", "somethingNew", ""])
+@pytest.mark.parametrize("code", ["cannotDisseminateFormat", "badArgument", "badVerb", "somethingNew", ""])
 def test_other_errors_are_the_sources_failure(oai: Oai, server: ArxivServer, root: Path, code: str) -> None:
     body = (root / "tests" / "wire" / "oai_error.xml").read_bytes()
     server.script.append(play.body(body.replace(b"idDoesNotExist", code.encode())))
@@ -197,6 +197,7 @@ def test_other_errors_are_the_sources_failure(oai: Oai, server: ArxivServer, roo
 
 # --- what is malformed --------------------------------------------------------------------------------------------
 
+WRAPPED = "<rights><license>http://creativecommons.org/licenses/by/4.0/</license></rights>"
 MALFORMED = {
     "another root": ("OAI-PMH", "OAI"),
     "another namespace of the envelope": ("http://www.openarchives.org/OAI/2.0/", "http://example.org/"),
@@ -234,6 +235,16 @@ MALFORMED = {
     "record about another paper": ("<id>2601.00001<", "<id>2601.00003<"),
     "header about another paper": ("oai:arXiv.org:2601.00001</identifier>", "oai:arXiv.org:2601.00003</identifier>"),
     "identifier that is no id": ("oai:arXiv.org:2601.00001</identifier>", "oai:arXiv.org:x</identifier>"),
+    "licence in another namespace": ("<license>", '<license xmlns="urn:x">'),
+    "licence in capitals": ("license>", "License>"),
+    "licence in a wrapper": ("<license>http://creativecommons.org/licenses/by/4.0/</license>", WRAPPED),
+    "licence beside the paper": ("</arXivRaw>", "</arXivRaw><license>http://example.org/</license>"),
+    "version in another namespace": ("<title>", '<version xmlns="urn:x" version="v2"/><title>'),
+    "version in a wrapper": ("<title>", '<versions><version version="v2"/></versions><title>'),
+    "text behind a title": ("</title>", "</title> and the rest of it"),
+    "text behind an abstract": ("</abstract>", "</abstract> and the rest of it"),
+    "error of another namespace": ("</OAI-PMH>", '<error xmlns="">temporary</error></OAI-PMH>'),
+    "error beside the record": ("</OAI-PMH>", '<error code="idDoesNotExist"/></OAI-PMH>'),
     "title that is blank": (">A Made-Up Paper<", "> \n <"),
 }
 

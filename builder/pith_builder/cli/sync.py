@@ -51,6 +51,8 @@ def sync(
     Without --from it goes on: first with what was interrupted, then where the last sync ended. It may be stopped at any
     moment: the same command goes on, and run again it changes nothing.
     """
+    import contextlib
+
     from pith_builder import files
     from pith_builder.cli import output
     from pith_builder.cli.log import logger
@@ -68,8 +70,13 @@ def sync(
         raise typer.BadParameter("goes with --from, an earlier day", param_hint="--until")
     if set_name and not _SET.fullmatch(set_name):
         raise typer.BadParameter("is no name of a set", param_hint="--set")
-    files.make_folder(ctx.obj.home)
-    with files.locked(ctx.obj.home / "sync.lock", wait=False, hint="another sync of this home is running"):
+    if from_day and from_day > str(now().date()):
+        raise typer.BadParameter("is still to come", param_hint="--from")
+    with contextlib.ExitStack() as stack:
+        if not dry_run:
+            files.make_folder(ctx.obj.home)
+            hint = "another sync of this home is running"
+            stack.enter_context(files.locked(ctx.obj.home / "sync.lock", wait=False, hint=hint))
         work = _Work(ctx, as_json=as_json, dry_run=dry_run)
         harvests = None if work.store is None else Harvests(work.store, now)
         source = ctx.obj.oai_url
@@ -80,6 +87,9 @@ def sync(
             due = harvests.due(source, set_name or "") if harvests else []
         if not due:
             raise typer.BadParameter("the first sync needs it: the day of what the store has", param_hint="--from")
+        if not from_day and harvests:
+            for begin, end in harvests.gaps(source, set_name or ""):
+                logger().warning("days_never_asked_for", **{"from": begin, "until": end})
         oai, counts = Oai(client(ctx, source)), Counts()
         checkpoints = Checkpoints() if dry_run or harvests is None else harvests
         failure: PithError | None = None

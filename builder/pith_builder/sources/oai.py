@@ -34,6 +34,8 @@ KIND = "oai"
 PREFIX = "arXivRaw"
 _OAI = "{http://www.openarchives.org/OAI/2.0/}"
 _RAW = "{http://arxiv.org/OAI/arXivRaw/}"
+_ENVELOPE = tuple(f"{_OAI}{name}" for name in ("responseDate", "request", "error", "GetRecord", "ListRecords"))
+_FIELDS = ("id", "version", "title", "authors", "categories", "license", "abstract")
 _IDENTIFIER = "oai:arXiv.org:"
 _OLDEST = "1991-08-14"  # when arXiv began
 _SIZE = re.compile(r"\d{1,12}", re.ASCII)
@@ -87,7 +89,7 @@ class Oai:
         question = {"verb": "GetRecord", "identifier": f"{_IDENTIFIER}{asked.id}", "metadataPrefix": PREFIX}
         answer = self._client.ask(question, ONE_PAPER)
         envelope = _Envelope(answer)
-        if envelope.error_code in ("idDoesNotExist", "badArgument"):
+        if envelope.error_code == "idDoesNotExist":
             raise NotFound(f"{self} has no paper {asked.id}: {envelope.error}", hint="look at the id")
         listed = _read_record(xml.needed(envelope.content("GetRecord"), f"{_OAI}record"), answer)
         if listed.found is None:
@@ -157,6 +159,7 @@ class _Envelope:
         self._url, self._root = answer.url, answer.root
         if self._root.tag != f"{_OAI}OAI-PMH":
             raise SourceMalformed(f"{self._url} answered with <{cut(str(self._root.tag))}>, not OAI-PMH")
+        xml.check_children(self._root, _ENVELOPE)
         errors = self._root.findall(f"{_OAI}error")
         if errors and len(self._root) > len(errors) + 2:  # beside responseDate and request
             raise SourceMalformed(f"{self._url} answered with an error and with more")
@@ -180,18 +183,20 @@ def _read_record(element: etree._Element, answer: Answer) -> Listed:
         header = xml.needed(element, f"{_OAI}header")
         identifier = xml.needed_text(header, f"{_OAI}identifier").strip()
         name = identifier.removeprefix(_IDENTIFIER)
-        datestamp = xml.needed_text(header, f"{_OAI}datestamp").strip()
+        datestamp = _day(xml.needed_text(header, f"{_OAI}datestamp").strip(), "datestamp")
         name = ArxivId.parse(name).id
         if header.get("status") == "deleted":
             return Listed(name, datestamp, None)
-        raw = xml.needed(xml.needed(element, f"{_OAI}metadata"), f"{_RAW}arXivRaw")
-        found = _read_paper(raw, _day(datestamp, "datestamp"), answer)
+        metadata = xml.needed(element, f"{_OAI}metadata")
+        xml.check_children(metadata, (f"{_RAW}arXivRaw",))
+        raw = xml.needed(metadata, f"{_RAW}arXivRaw")
+        found = _read_paper(raw, datestamp, answer)
         if found.metadata.arxiv_id != name:
             raise SourceMalformed(f"the record of {identifier} is about {found.metadata.arxiv_id}")
     except (SourceMalformed, InvalidMetadata, InvalidArxivId) as error:
         reason = f"{error.field}: {error.message}" if error.field else error.message
         return Listed(
-            name,
+            cut(name, 60),
             datestamp,
             SourceMalformed(f"{answer.url} describes {shown(name)} so that nothing can be built on it: {reason}"),
         )
@@ -199,6 +204,7 @@ def _read_record(element: etree._Element, answer: Answer) -> Listed:
 
 
 def _read_paper(raw: etree._Element, datestamp: str, answer: Answer) -> FoundPaper:
+    xml.check_fields(raw, _RAW, _FIELDS)
     versions = [
         {
             "version": element.get("version"),

@@ -76,6 +76,19 @@ class Harvests(Checkpoints):
             found.append(Harvest(Window(source, str(date.fromisoformat(covered) - timedelta(days=1)), "", set_name)))
         return found
 
+    def gaps(self, source: str, set_name: str) -> list[tuple[str, str]]:
+        """The first and last days of the times between two harvests without end that no harvest covers."""
+        query = sa.select(harvests.c.from_day, harvests.c.covers_to, harvests.c.until_day).where(_of(source, set_name))
+        with reading(self._engine) as connection:
+            windows = sorted(tuple(row) for row in connection.execute(query))
+        covered = min((from_day for from_day, _, until_day in windows if not until_day), default="9999")
+        found = []
+        for from_day, covers_to, _ in windows:
+            if covered < from_day:
+                found.append((covered, from_day))
+            covered = max(covered, covers_to)
+        return found
+
     def of(self, window: Window) -> Harvest:
         """The interrupted harvest of just this window, or one that hasn't begun."""
         interrupted = self._interrupted(window.source, window.set_name)
