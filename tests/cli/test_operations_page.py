@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from arxiv_server import ArxivServer
+
 MOVING = "## Moving to PostgreSQL"
 
 
@@ -59,23 +61,30 @@ def page(root: Path) -> str:
     return text.replace("YYYY-MM", f"{datetime.now(UTC):%Y-%m}")
 
 
-def test_the_commands_of_the_page_work_as_written(page: str, work: Any) -> None:
-    assert work(page.partition(MOVING)[0], {}) > 10
+@pytest.fixture
+def source(arxiv: ArxivServer) -> dict[str, str]:
+    """The variables that lead to a server that plays arXiv."""
+    return {name: os.environ[name] for name in ("PITH_OAI_URL", "PITH_OAI_INTERVAL", "TMPDIR")}
 
 
-def test_moving_to_postgresql_works_as_written(page: str, work: Any, postgresql: Any) -> None:
+def test_the_commands_of_the_page_work_as_written(page: str, work: Any, source: dict[str, str]) -> None:
+    assert work(page.partition(MOVING)[0], source) > 10
+
+
+def test_moving_to_postgresql_works_as_written(page: str, work: Any, postgresql: Any, source: dict[str, str]) -> None:
     if shutil.which("createdb") is None:
         pytest.skip("PostgreSQL's client programs are not installed (Debian: postgresql-client)")
     before, _, moving = page.partition(MOVING)
     server = {"PGHOST": str(postgresql.folder), "PGUSER": "pith"}
-    assert work(before + moving, server) > 15
+    assert work(before + moving, server | source) > 15
 
 
 def test_the_events_of_the_page_are_those_of_the_code(page: str, root: Path) -> None:
-    told = set(re.findall(r"`((?:record|store|run|enrichment)_\w+)`", page.partition("| event |")[2]))
-    folder = root / "builder" / "pith_builder" / "cli"
-    code = "".join((folder / f"{name}.py").read_text() for name in ("issue", "imports", "withdraw", "copies"))
+    table = re.findall(r"^\| (`.*?) \|", page.partition("| event |")[2], re.MULTILINE)
+    told = {event for cell in table for event in re.findall(r"`(\w+)`", cell)}
+    code = "".join(path.read_text() for path in (root / "builder" / "pith_builder" / "cli").glob("*.py"))
     logged = set(re.findall(r'logger\(\)\.\w+\(\s*f?"([\w{}.]+)"', code))
+    logged |= set(re.findall(r'logger\(\)\.\w+\("\w+" if [\w.]+ else "(\w+)"', code))
     dynamic = {event for event in logged if "{" in event}
     assert {event.partition("{")[0] for event in dynamic} == {"record_"}
     assert told == logged - dynamic | {f"record_{action}" for action in ("issued", "stored", "updated", "imported")}
