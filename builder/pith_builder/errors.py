@@ -254,6 +254,12 @@ class SourceThrottled(SourceFailed):
     code = "source_throttled"
 
 
+class SourceRefused(SourceFailed):
+    """The source refuses the question, with an HTTP status that waiting won't change."""
+
+    code = "source_refused"
+
+
 class SourceMalformed(SourceFailed):
     """The source answered what can't be read as what it should be."""
 

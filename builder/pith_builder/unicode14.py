@@ -44,4 +44,6 @@ def _lower_assigned(text: str) -> str:
 def letters_and_digits(text: str) -> str:
     """What of `text` counts in the order of authors: letters and digits of its NFKD form, lower-cased (PROTOCOL §4)."""
     known = _UNASSIGNED.sub("", text)
+    if not known.isascii():  # marks never become letters, and long runs of them take very long to put in order
+        known = "".join(c for c in known if not unicodedata.category(c).startswith("M"))
     return lower("".join(filter(str.isalnum, unicodedata.normalize("NFKD", known))))

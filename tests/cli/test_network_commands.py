@@ -81,7 +81,7 @@ def test_withdrawn_paper_is_issued_with_a_notice(with_key: Run, arxiv: ArxivServ
     ("answer", "code"),
     [
         (play.refuse(), "source_unreachable"),
-        (play.status(404), "source_unreachable"),
+        (play.status(404), "source_refused"),
         (play.retry_later(100_000), "source_throttled"),
         (play.body(b"<html>", "text/html"), "source_malformed"),
         (play.truncated(500, declared=False), "source_malformed"),
@@ -105,7 +105,7 @@ def test_retries_are_told_on_standard_error_alone(run: Run, served: ArxivServer)
 
 
 def test_papers_that_need_no_network_are_done_though_it_is_gone(with_key: Run, arxiv: ArxivServer, papers: Run) -> None:
-    arxiv.script_forever = play.status(404)
+    arxiv.script_forever = play.retry_later(100_000)
     result = with_key("2601.00009", "2601.00001", "2601.00008", "--catalog", papers(make_metadata()))
     assert (result.code, result.out) == (5, f"{NUMBER}\n")
     assert len(arxiv.requests) == 1
@@ -195,3 +195,16 @@ def test_contact_and_interval_are_settings(run: Run, served: ArxivServer, monkey
     monkeypatch.setenv("PITH_CONTACT", "mailto:me@example.org")
     assert run("compute", "2601.00001").code == 0
     assert served.requests[0].headers["User-Agent"].endswith(" (mailto:me@example.org)")
+
+
+def test_enrichment_of_several_papers_is_refused_before_anything_is_fetched(
+    with_key: Run, served: ArxivServer, root: Path
+) -> None:
+    enrichment = root / "fixtures" / "enrichment.json"
+    assert with_key("issue", "2601.00001", "2601.00002", "--enrichment", enrichment).code == 2
+    assert served.requests == []
+
+
+def test_paper_is_not_fetched_for_want_of_a_key(run: Run, served: ArxivServer) -> None:
+    assert run("2601.00001").code == 4
+    assert served.requests == []

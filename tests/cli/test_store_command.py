@@ -1,4 +1,4 @@
-"""`pith-build store check`."""
+"""`pith-build store check`, `stats` and `migrate`."""
 
 from __future__ import annotations
 

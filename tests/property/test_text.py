@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pith_builder import unicode14
 from pith_builder.text import EXCERPT_LENGTH, authors_text, canonical_text, excerpt, unwrap
 from pith_builder.unicode14 import lower
 
@@ -78,3 +79,16 @@ def test_authors_text_is_a_fixed_point_of_the_author_rule(given_names: list[str]
 def test_the_order_in_which_authors_stand_does_not_matter(orders: tuple[list[str], list[str]]) -> None:
     one, other = orders
     assert authors_text(", ".join(one)) == authors_text(" and ".join(other).replace(" and ", " , "))
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cn"]), max_size=40))
+def test_marks_never_count_in_the_order_of_authors(text: str) -> None:
+    """Taking them out first, which is quick, gives what the definition gives (PROTOCOL §4)."""
+    decomposed = unicodedata.normalize("NFKD", unicode14._UNASSIGNED.sub("", text))
+    kept = (c for c in decomposed if unicodedata.category(c)[0] in "LN")
+    assert unicode14.letters_and_digits(text) == unicode14.lower("".join(kept))
+
+
+def test_author_of_nothing_but_marks_takes_no_longer_than_its_length() -> None:
+    """Putting a million marks in order would take longer than the test does."""
+    assert authors_text("a" + "\u0301\u0316" * 500_000 + ", b").startswith("a")

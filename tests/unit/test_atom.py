@@ -32,7 +32,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ArxivSer
 
 @pytest.fixture
 def atom(server: ArxivServer) -> Iterator[Atom]:
-    client = Client(server.atom_url, contact="c", interval=0, clock=FrozenClock())
+    client = Client(server.atom_url, contact="c", interval=0, clock=FrozenClock(), own=Path(tempfile.gettempdir()))
     yield Atom(client)
     client.close()
 
@@ -97,13 +97,15 @@ def test_withdrawn_is_what_the_comment_says(find: Callable[..., FoundPaper]) -> 
     assert not find(comments="12 pages").provenance.withdrawn
 
 
-def test_provenance_has_no_time_of_the_source(atom: Atom, server: ArxivServer) -> None:
-    """The entry's `updated` is of the version, older than a correction that came since."""
+def test_provenance_is_as_old_as_the_version_so_that_it_goes_behind_what_oai_says(
+    atom: Atom, server: ArxivServer
+) -> None:
     server.add(ServedPaper.of(make_metadata()))
     found, answer = atom.find(ID)
     provenance = found.provenance
-    assert (provenance.source, provenance.source_time) == (f"atom:{server.atom_url}", None)
-    assert (provenance.said_at, provenance.raw_sha256) == ("2026-01-02T03:04:05Z", answer.sha256)
+    assert (provenance.source, provenance.raw_sha256) == (f"atom:{server.atom_url}", answer.sha256)
+    assert provenance.source_time == provenance.said_at == "2026-01-01T12:00:00Z"
+    assert provenance.fetched_at == "2026-01-02T03:04:05Z"
 
 
 @pytest.mark.parametrize("asked", [ID, ArxivId("2601.00001", 7)])
@@ -130,6 +132,7 @@ MALFORMED = {
     "no title": ("<title>A Made-Up Paper</title>", ""),
     "no summary": ("summary>", "text>"),
     "no published": ("published>", "printed>"),
+    "updated of another form": ("<updated>2026-01-01T12:00:00Z", "<updated>2026-01-01"),
     "published of another form": ("<published>2026-01-01T12:00:00Z", "<published>2026-01-01"),
     "no primary category": ("primary_category", "first_category"),
     "category that is none": ('term="cs.CR"', 'term="cs CR"'),

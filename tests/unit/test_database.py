@@ -17,8 +17,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.exc import IntegrityError
 
+from pith_builder import Issuer, Provenance
 from pith_builder.errors import StoreFailed
-from pith_builder.store import database, schema
+from pith_builder.store import Store, database, schema
+from pith_builder.testing import FrozenClock, make_metadata, make_signer
+
+ISSUER = Issuer(make_signer(), clock=FrozenClock())
 
 
 @pytest.fixture
@@ -38,13 +42,32 @@ def test_migrations_make_the_tables_that_the_code_names(engine: sa.Engine) -> No
         assert compare_metadata(context, schema.metadata) == []
 
 
+@pytest.fixture
+def first(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store as the first migration made it, with a record."""
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "NEWEST", "0001")
+        store = Store(store_url)
+        store.issue(make_metadata(), Provenance("test"), ISSUER)
+    return store
+
+
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
-def test_schema_of_sqlite_is_that_of_the_stores_that_exist(engine: sa.Engine) -> None:
+def test_schema_of_sqlite_is_that_of_the_stores_that_exist(first: Store) -> None:
     """A migration that says something else today would make two kinds of stores with one version."""
-    with database.reading(engine) as connection:
+    with database.reading(first.engine) as connection:
         made = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
         text = "".join(f"{sql};\n" for sql in made.scalars())
-    assert text.startswith((Path(__file__).parent / "schema_0001_sqlite.sql").read_text())
+    assert text == (Path(__file__).parent / "schema_0001_sqlite.sql").read_text()
+
+
+def test_store_of_an_earlier_schema_is_migrated_with_all_that_it_holds(first: Store, store_url: str) -> None:
+    before = first.get("2601.00001")
+    assert database.revision(store_url) == "0001"
+    store = Store(store_url)
+    assert database.revision(store_url) == database.NEWEST
+    assert store.get("2601.00001") == before
+    assert store.issue(make_metadata(authors="Grace Hopper"), Provenance("test"), ISSUER).action == "updated"
 
 
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)

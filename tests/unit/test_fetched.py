@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,31 @@ def test_cache_that_can_not_be_used_says_that_it_may_be_taken_away(fetched: Fetc
             use()
         assert "taken away" in caught.value.hint
         assert caught.value.file == str(fetched.path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE papers SET found = substr(found, 1, 40)",
+        "UPDATE papers SET found = NULL",
+        "UPDATE papers SET found = CAST('{}' AS BLOB)",
+        "UPDATE papers SET found = CAST(replace(CAST(found AS TEXT), 'cs.DL', '1 2') AS BLOB)",
+        "UPDATE papers SET found = CAST(replace(CAST(found AS TEXT), '2601.00001', '2601.00009') AS BLOB)",
+        "UPDATE answers SET body = x'0011'",
+        "UPDATE answers SET body = x'789c4b040000620062'",
+        "UPDATE answers SET body = NULL",
+        "DROP TABLE papers",
+        "DROP TABLE answers",
+    ],
+)
+def test_cache_that_was_damaged_never_gives_another_paper_or_answer(fetched: Fetched, change: str) -> None:
+    fetched.keep(answer(), [found()])
+    with closing(sqlite3.connect(fetched.path)) as connection, connection:
+        connection.execute(change)
+    with pytest.raises(FileFailed) as caught:  # noqa: PT012  # one of the two
+        assert fetched.find(ArxivId("2601.00001"), "oai") == found()
+        fetched.raw(answer().sha256)
+    assert "taken away" in caught.value.hint
 
 
 # --- asking ---------------------------------------------------------------------------------------------------------

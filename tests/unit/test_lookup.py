@@ -155,6 +155,13 @@ def test_arxiv_is_asked_when_the_turn_of_the_paper_comes() -> None:
     assert arxiv.asked == ["2601.00001"]
 
 
+def test_paper_named_several_times_is_asked_for_once() -> None:
+    arxiv = Arxiv(make_metadata())
+    items = list(papers(["2601.00001", "arXiv:2601.00001", "https://arxiv.org/abs/2601.00001"], None, None, arxiv))
+    assert all(isinstance(item.found, FoundPaper) for item in items)
+    assert arxiv.asked == ["2601.00001"]
+
+
 def test_arxiv_is_never_asked_beside_a_metadata_file(write_papers: Papers) -> None:
     arxiv = Arxiv(make_metadata(arxiv_id="2601.00002"))
     [item] = papers(["2601.00002"], file_of(write_papers(make_metadata())), None, arxiv)

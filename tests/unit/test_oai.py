@@ -33,7 +33,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ArxivSer
 
 @pytest.fixture
 def oai(server: ArxivServer) -> Iterator[Oai]:
-    client = Client(server.oai_url, contact="c", interval=0, clock=FrozenClock())
+    client = Client(server.oai_url, contact="c", interval=0, clock=FrozenClock(), own=Path(tempfile.gettempdir()))
     yield Oai(client)
     client.close()
 
@@ -112,7 +112,8 @@ def test_provenance_says_where_when_and_of_which_bytes(oai: Oai, server: ArxivSe
     found, answer = oai.find(ID)
     provenance = found.provenance
     assert provenance.source == f"oai:{server.oai_url}"
-    assert provenance.source_time == "2026-03-04T00:00:00Z"
+    assert provenance.source_time == "2026-03-04T00:00:00Z"  # when it last changed
+    assert provenance.said_at == "2026-01-02T03:04:05Z"  # it still holds
     assert provenance.fetched_at == "2026-01-02T03:04:05Z"
     assert provenance.raw_sha256 == answer.sha256
     assert not provenance.withdrawn
@@ -186,7 +187,7 @@ def test_newest_version_may_be_asked_for(oai: Oai, server: ArxivServer) -> None:
     assert oai.find(ArxivId("2601.00001", 2))[0].metadata.version == 2
 
 
-@pytest.mark.parametrize("code", ["cannotDisseminateFormat", "badVerb", "somethingNew", ""])
+@pytest.mark.parametrize("code", ["cannotDisseminateFormat", "badArgument", "badVerb", "somethingNew", ""])
 def test_other_errors_are_the_sources_failure(oai: Oai, server: ArxivServer, root: Path, code: str) -> None:
     body = (root / "tests" / "wire" / "oai_error.xml").read_bytes()
     server.script.append(play.body(body.replace(b"idDoesNotExist", code.encode())))
@@ -196,6 +197,7 @@ def test_other_errors_are_the_sources_failure(oai: Oai, server: ArxivServer, roo
 
 # --- what is malformed --------------------------------------------------------------------------------------------
 
+WRAPPED = "<rights><license>http://creativecommons.org/licenses/by/4.0/</license></rights>"
 MALFORMED = {
     "another root": ("OAI-PMH", "OAI"),
     "another namespace of the envelope": ("http://www.openarchives.org/OAI/2.0/", "http://example.org/"),
@@ -233,6 +235,16 @@ MALFORMED = {
     "record about another paper": ("<id>2601.00001<", "<id>2601.00003<"),
     "header about another paper": ("oai:arXiv.org:2601.00001</identifier>", "oai:arXiv.org:2601.00003</identifier>"),
     "identifier that is no id": ("oai:arXiv.org:2601.00001</identifier>", "oai:arXiv.org:x</identifier>"),
+    "licence in another namespace": ("<license>", '<license xmlns="urn:x">'),
+    "licence in capitals": ("license>", "License>"),
+    "licence in a wrapper": ("<license>http://creativecommons.org/licenses/by/4.0/</license>", WRAPPED),
+    "licence beside the paper": ("</arXivRaw>", "</arXivRaw><license>http://example.org/</license>"),
+    "version in another namespace": ("<title>", '<version xmlns="urn:x" version="v2"/><title>'),
+    "version in a wrapper": ("<title>", '<versions><version version="v2"/></versions><title>'),
+    "text behind a title": ("</title>", "</title> and the rest of it"),
+    "text behind an abstract": ("</abstract>", "</abstract> and the rest of it"),
+    "error of another namespace": ("</OAI-PMH>", '<error xmlns="">temporary</error></OAI-PMH>'),
+    "error beside the record": ("</OAI-PMH>", '<error code="idDoesNotExist"/></OAI-PMH>'),
     "title that is blank": (">A Made-Up Paper<", "> \n <"),
 }
 
@@ -243,6 +255,23 @@ def test_record_that_is_not_clearly_a_papers_is_refused(
 ) -> None:
     with pytest.raises(SourceMalformed):
         altered(old, new)
+
+
+@pytest.mark.parametrize(
+    "old", ["<datestamp>2026-01-02</datestamp>", "<identifier>oai:arXiv.org:2601.00002</identifier>"]
+)
+def test_header_that_lacks_something_spoils_no_other_record(
+    server: ArxivServer, pages: Callable[..., list[Page]], old: str
+) -> None:
+    server.add(*several(3))
+
+    def change(body: bytes) -> bytes:
+        second = body.index(b"<record>", body.index(b"<record>") + 1)
+        return body[:second] + body[second:].replace(old.encode(), b"", 1)
+
+    server.script_forever = play.changed(change)
+    [page] = pages()
+    assert [isinstance(record.found, FoundPaper) for record in page.records] == [True, False, True]
 
 
 def test_two_versions_of_one_name_are_refused(find: Callable[..., FoundPaper]) -> None:

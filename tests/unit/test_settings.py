@@ -157,3 +157,22 @@ def test_home_that_is_not_there_has_no_file(tmp_path: Path) -> None:
 def test_every_setting_with_a_variable_has_a_flag_but_for_those_of_a_place() -> None:
     variables = set(VARIABLES.values()) - {"PITH_OAI_INTERVAL", "PITH_CONTACT"}
     assert set(FLAGS) == {f"--{variable.removeprefix('PITH_').lower().replace('_', '-')}" for variable in variables}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[:]/oai",
+        "http://[::::::::::::1]/oai",
+        "http://a..b/oai",
+        "http://.../oai",
+        "http://a:99999/oai",
+        "http://a:0/oai",
+        "http://" + "a" * 64 + "/oai",
+        "http:///oai",
+        "https://user@example.org/oai",
+    ],
+)
+def test_url_without_a_possible_host_is_refused(settings: Callable[..., Settings], url: str) -> None:
+    with pytest.raises(InvalidSetting):
+        settings(PITH_OAI_URL=url)

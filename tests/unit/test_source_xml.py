@@ -82,6 +82,11 @@ def test_text_of_more_than_ten_megabytes_is_read_whole() -> None:
     assert len(xml.parse(b"<a>" + b"x" * 12_000_000 + b"</a>").text or "") == 12_000_000
 
 
+def test_elements_without_number_are_refused_before_they_fill_the_memory() -> None:
+    with pytest.raises(SourceMalformed, match="more than 1000000 tags"):
+        xml.parse(b"<a>" + b"<b/>" * 1_000_001 + b"</a>")
+
+
 def test_text_keeps_its_white_space_and_characters() -> None:
     root = xml.parse("<a><t>  A\n  B &lt;&amp; \U0001d49c\r\n</t></a>".encode())
     assert xml.text(root, "t") == "  A\n  B <& \U0001d49c\n"

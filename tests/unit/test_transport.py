@@ -17,7 +17,7 @@ import stamina
 import arxiv_server as play
 from arxiv_server import ArxivServer
 from pith_builder import __version__
-from pith_builder.errors import SourceFailed, SourceMalformed, SourceThrottled, SourceUnreachable
+from pith_builder.errors import SourceFailed, SourceMalformed, SourceRefused, SourceThrottled, SourceUnreachable
 from pith_builder.sources import transport
 from pith_builder.sources.transport import Bounds, Client
 from pith_builder.testing import FrozenClock
@@ -38,7 +38,13 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ArxivSer
 
 @pytest.fixture
 def client(server: ArxivServer) -> Iterator[Client]:
-    client = Client(server.oai_url, contact="mailto:me@example.org", interval=0, clock=FrozenClock(NOW))
+    client = Client(
+        server.oai_url,
+        contact="mailto:me@example.org",
+        interval=0,
+        clock=FrozenClock(NOW),
+        own=Path(tempfile.gettempdir()),
+    )
     yield client
     client.close()
 
@@ -139,7 +145,7 @@ def test_pauses_are_reported(client: Client, server: ArxivServer, pauses: list[f
 def test_server_that_is_not_there_is_unreachable(server: ArxivServer, pauses: list[float]) -> None:
     url = server.oai_url
     server.__exit__(None, None, None)
-    client = Client(url, contact="c", interval=0, clock=FrozenClock(NOW))
+    client = Client(url, contact="c", interval=0, clock=FrozenClock(NOW), own=Path(tempfile.gettempdir()))
     with pytest.raises(SourceUnreachable, match="can't be reached") as caught:
         ask(client)
     client.close()
@@ -148,7 +154,13 @@ def test_server_that_is_not_there_is_unreachable(server: ArxivServer, pauses: li
 
 
 def test_host_that_has_no_address_is_unreachable(tmp_path: Path, pauses: list[float]) -> None:
-    client = Client("http://no-such-host.invalid/oai", contact="c", interval=0, clock=FrozenClock(NOW))
+    client = Client(
+        "http://no-such-host.invalid/oai",
+        contact="c",
+        interval=0,
+        clock=FrozenClock(NOW),
+        own=Path(tempfile.gettempdir()),
+    )
     with pytest.raises(SourceUnreachable, match=r"no-such-host\.invalid"):
         ask(client)
     client.close()
@@ -204,7 +216,15 @@ def test_time_in_the_past_is_not_waited(client: Client, server: ArxivServer, pau
     assert pauses == []
 
 
-@pytest.mark.parametrize("value", ["soon", "-5", "", "1e3", "²"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("soon", "-5", "", "1e3", "²", ","),
+        "Mon, 01 Jan 99999999999999999999 00:00:00 GMT",
+        "Fri, 31 Dec 2026 23:59:59 +999999999999999999",
+        "Fri, 31 Dec 9999 23:59:59 -9959",
+    ],
+)
 def test_time_that_can_not_be_read_is_the_growing_one(
     client: Client, server: ArxivServer, pauses: list[float], value: str
 ) -> None:
@@ -237,7 +257,7 @@ def test_status_that_will_not_change_is_told_at_once(
     client: Client, server: ArxivServer, pauses: list[float], code: int
 ) -> None:
     server.script_forever = play.status(code)
-    with pytest.raises(SourceUnreachable, match=f"status {code}"):
+    with pytest.raises(SourceRefused, match=f"status {code}"):
         ask(client)
     assert (len(server.requests), pauses) == (1, [])
 
@@ -297,7 +317,7 @@ def test_redirect_is_followed(client: Client, server: ArxivServer, code: int) ->
 
 def test_source_that_moved_for_good_is_asked_at_its_new_place_at_once(client: Client, server: ArxivServer) -> None:
     moved = server.oai_url.replace("/oai", "/old")
-    old = Client(moved, contact="c", interval=0, clock=FrozenClock(NOW))
+    old = Client(moved, contact="c", interval=0, clock=FrozenClock(NOW), own=Path(tempfile.gettempdir()))
     server.script.append(play.redirect(f"{server.oai_url}?verb=Identify", 301))
     assert [ask(old).root.tag, ask(old).root.tag] == [ROOT, ROOT]
     old.close()
@@ -306,25 +326,31 @@ def test_source_that_moved_for_good_is_asked_at_its_new_place_at_once(client: Cl
 
 def test_redirects_without_end_are_given_up(client: Client, server: ArxivServer) -> None:
     server.script_forever = play.redirect(f"{server.oai_url}?verb=Identify&again=1")
-    with pytest.raises(SourceUnreachable, match="redirects"):
+    with pytest.raises(SourceRefused, match="redirects"):
         ask(client)
     assert len(server.requests) <= 4
 
 
-@pytest.mark.parametrize("location", ["", "file:///etc/passwd", "ftp://example.org/", "javascript:alert(1)", "//["])
+@pytest.mark.parametrize(
+    "location",
+    ["", "file:///etc/passwd", "ftp://u:secret@example.org/", "javascript:alert(1)", "//[", "http://127.0.0.1:99999/"],
+)
 def test_redirect_to_what_is_no_source_is_not_followed(client: Client, server: ArxivServer, location: str) -> None:
     server.script_forever = play.redirect(location)
-    with pytest.raises(SourceUnreachable, match="redirects"):
+    with pytest.raises(SourceRefused, match="redirects") as caught:
         ask(client)
     assert len(server.requests) == 1
+    assert "secret" not in caught.value.message
 
 
 def test_redirect_from_https_to_http_is_not_followed(server: ArxivServer) -> None:
-    client = Client("https://example.org/oai", contact="c", interval=0, clock=FrozenClock(NOW))
+    client = Client(
+        "https://example.org/oai", contact="c", interval=0, clock=FrozenClock(NOW), own=Path(tempfile.gettempdir())
+    )
     import httpx2
 
     response = httpx2.Response(301, headers={"location": server.oai_url}, request=httpx2.Request("GET", client.url))
-    with pytest.raises(SourceUnreachable, match="isn't followed"):
+    with pytest.raises(SourceRefused, match="isn't followed"):
         client._redirected(response)
     client.close()
 
@@ -338,9 +364,11 @@ def test_redirect_from_https_to_http_is_not_followed(server: ArxivServer) -> Non
         ("https://oaipmh.arxiv.org/oai", "arxiv.org"),
         ("https://export.arxiv.org/api/query", "arxiv.org"),
         ("https://arxiv.org/oai", "arxiv.org"),
-        ("https://notarxiv.org/oai", "notarxiv.org"),
+        ("https://export.arxiv.org:443/api/query", "arxiv.org"),
+        ("https://OAIPMH.arxiv.org./oai", "arxiv.org"),
+        ("https://notarxiv.org/oai", "notarxiv.org_"),
         ("http://127.0.0.1:8080/oai", "127.0.0.1_8080"),
-        ("http://[::1]:8080/oai", "___1__8080"),
+        ("http://[::1]:8080/oai", "__1_8080"),
     ],
 )
 def test_hosts_of_arxiv_share_one_pace(url: str, name: str) -> None:
@@ -348,9 +376,38 @@ def test_hosts_of_arxiv_share_one_pace(url: str, name: str) -> None:
 
 
 def test_every_request_waits_its_turn_redirects_and_repeated_ones_too(server: ArxivServer, pauses: list[float]) -> None:
-    client = Client(server.oai_url, contact="c", interval=3, clock=FrozenClock(NOW))
+    client = Client(server.oai_url, contact="c", interval=3, clock=FrozenClock(NOW), own=Path(tempfile.gettempdir()))
     server.script += [play.redirect(f"{server.oai_url}?verb=Identify"), play.retry_later(0)]
     ask(client)
     client.close()
     assert len(server.requests) == 3
     assert len([pause for pause in pauses if 2 < pause <= 3]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALL_PROXY", "socks5://127.0.0.1:9"),
+        ("HTTP_PROXY", "ftp://127.0.0.1:9"),
+        ("HTTP_PROXY", "::::"),
+        ("HTTP_PROXY", "http://127.0.0.1:99999999"),
+        ("SSL_CERT_FILE", "/nonexistent"),
+    ],
+)
+def test_surroundings_that_allow_no_connection_are_named(
+    client: Client, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SourceUnreachable, match="can't be set up") as caught:
+        ask(client)
+    assert name in caught.value.hint
+
+
+def test_head_without_end_is_cut_in_the_message(client: Client, server: ArxivServer, pauses: list[float]) -> None:
+    def junk(exchange: play.Exchange) -> None:
+        exchange.write(b"HTTP/1.1 200 OK\r\n" + b"A" * 50_000 + b"\r\n\r\n", last=True)
+
+    server.script_forever = junk
+    with pytest.raises(SourceUnreachable) as caught:
+        ask(client)
+    assert len(caught.value.message) < 500

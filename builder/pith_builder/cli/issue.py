@@ -45,7 +45,10 @@ def issue(
 
     found: Iterable[Item] = asked_for(ctx, ids, metadata, source, license_)
     around = None
+    issuer = Issuer(active_signer(ctx.obj), Profile(ctx.obj.base_url), clock=now)
     if enrichment is not None:
+        if len(ids or []) > 1:
+            raise typer.BadParameter("goes with one paper", param_hint="--enrichment")
         try:
             around = Enrichment.from_json(sys.stdin.buffer.read() if enrichment == "-" else read(Path(enrichment)))
         except InvalidInput as error:
@@ -55,7 +58,6 @@ def issue(
         found = list(found)
         if len(found) > 1:
             raise typer.BadParameter("goes with one paper", param_hint="--enrichment")
-    issuer = Issuer(active_signer(ctx.obj), Profile(ctx.obj.base_url), clock=now)
     store = Store(ctx.obj.store)
     items = output.Items(json=as_json)
     counts = {"issued": 0, "stored": 0, "updated": 0, "failed": 0}

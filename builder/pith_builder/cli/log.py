@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import MutableMapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from pith_builder.errors import cleaned, cut
 
 if TYPE_CHECKING:
     from pith_builder.metadata import Provenance
@@ -24,6 +27,11 @@ class _Unfailing:
             sys.stderr.flush()
 
 
+def _cleaned(_: Any, __: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
+    """Values may come from outside: none floods a log or brings escapes into a terminal."""
+    return {name: cleaned(cut(value, 500)) if isinstance(value, str) else value for name, value in event.items()}
+
+
 @cache
 def logger() -> Any:
     """The logger of this process, configured on first use, since structlog takes its time to load."""
@@ -32,6 +40,7 @@ def logger() -> Any:
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
+            _cleaned,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], drop_missing=True),
         ],

@@ -52,7 +52,7 @@ def client(ctx: typer.Context, url: str) -> Client:
     from pith_builder.sources.transport import Client, report_retries
 
     report_retries(lambda reason, seconds: logger().warning("request_retried", reason=reason, wait=round(seconds, 1)))
-    made = Client(url, contact=ctx.obj.contact, interval=ctx.obj.oai_interval, clock=now)
+    made = Client(url, contact=ctx.obj.contact, interval=ctx.obj.oai_interval, clock=now, own=ctx.obj.cache)
     ctx.call_on_close(made.close)
     return made
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -127,11 +127,21 @@ def _network(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _url(name: str, value: str) -> str:
-    if not _BASE_URL.fullmatch(value):
+    if not _BASE_URL.fullmatch(value) or not _has_host(value):
         raise InvalidSetting(
             f"{shown(value)} is no http(s) URL of host and path alone", field=name, hint="as https://example.org"
         )
     return value
+
+
+def _has_host(url: str) -> bool:
+    """Whether its host and port are such, as far as that can be told without asking."""
+    try:
+        parts = urlsplit(url)
+        labels = (parts.hostname or "").split(".")
+        return parts.port != 0 and (":" in labels[0] or all(0 < len(label) < 64 for label in labels))
+    except ValueError:
+        return False
 
 
 def _beside(folder: Path, paths: str | list[str]) -> str | list[str]:

@@ -16,6 +16,7 @@ from pith_builder.sources import xml
 from pith_builder.sources.papers import FoundPaper
 from pith_builder.sources.rows import is_withdrawn
 from pith_builder.sources.transport import ONE_PAPER, Answer, Client
+from pith_builder.times import parse_seconds
 
 KIND = "atom"
 _ATOM = "{http://www.w3.org/2005/Atom}"
@@ -80,12 +81,21 @@ def _read_entry(entry: etree._Element, name: str, answer: Answer) -> FoundPaper:
     return FoundPaper(
         metadata,
         Provenance(
-            source=f"{KIND}:{answer.url}",  # its `updated` is of the version, not of what it says now
+            source=f"{KIND}:{answer.url}",
+            source_time=_time(entry),
             fetched_at=answer.fetched_at,
             raw_sha256=answer.sha256,
             withdrawn=is_withdrawn({"comments": xml.text(entry, f"{_ARXIV}comment")}),
         ),
     )
+
+
+def _time(entry: etree._Element) -> str:
+    """When the version was made: older than what OAI-PMH says of it, whose text is the better one."""
+    time = xml.needed_text(entry, f"{_ATOM}updated").strip()
+    if parse_seconds(time) is None:
+        raise SourceMalformed(f"{shown(time)} is no time such as 2024-03-12T13:31:14Z", field="updated")
+    return time
 
 
 def _plain_text(entry: etree._Element, name: str) -> str:

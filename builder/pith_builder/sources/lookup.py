@@ -43,12 +43,15 @@ def papers(
     wanted = [asked for asked in parsed.values() if isinstance(asked, ArxivId)]
     source = metadata or catalog
     found = source.select(wanted) if source and wanted else {}
+    answers: dict[ArxivId, FoundPaper | PithError] = {}
     for text in ids:
         asked = parsed[text]
         if isinstance(asked, PithError):
             yield Item(text, text, asked)
         elif metadata is None and arxiv is not None and _is_left_to_arxiv(asked, found.get(asked)):
-            yield Item(text, text, _asked_of(arxiv, asked, catalog, found.get(asked)))
+            if asked not in answers:
+                answers[asked] = _asked_of(arxiv, asked, catalog, found.get(asked))
+            yield Item(text, text, answers[asked])
         else:  # a row that can't be read is one of the file's, beside others that can
             yield Item(text, str(source), found.get(asked) or _nowhere(asked, source))
 

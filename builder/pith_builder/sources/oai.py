@@ -18,6 +18,7 @@ from pith_builder.errors import (
     NotFound,
     SourceFailed,
     SourceMalformed,
+    SourceRefused,
     VersionMismatch,
     cut,
     shown,
@@ -33,20 +34,25 @@ KIND = "oai"
 PREFIX = "arXivRaw"
 _OAI = "{http://www.openarchives.org/OAI/2.0/}"
 _RAW = "{http://arxiv.org/OAI/arXivRaw/}"
+_ENVELOPE = tuple(f"{_OAI}{name}" for name in ("responseDate", "request", "error", "GetRecord", "ListRecords"))
+_FIELDS = ("id", "version", "title", "authors", "categories", "license", "abstract")
 _IDENTIFIER = "oai:arXiv.org:"
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_OLDEST = "1991-08-14"  # when arXiv began
 _SIZE = re.compile(r"\d{1,12}", re.ASCII)
 _WITHDRAWN = "I"
 
 
 class TokenExpired(SourceFailed):
-    """The source no longer knows the resumption token: the list must be asked for from its beginning."""
+    """The source refuses the resumption token: the list must be asked for from its beginning."""
 
     code = "token_expired"
 
 
 class Listed(NamedTuple):
-    """A record of a list: `name` is its paper's id, or what stood there; `found` None for one that arXiv deleted."""
+    """A record of a list: `name` is its paper's id, or what stood there; `found` None for one that arXiv deleted.
+
+    `datestamp` is as the source has it, the day of the last change.
+    """
 
     name: str
     datestamp: str
@@ -83,7 +89,7 @@ class Oai:
         question = {"verb": "GetRecord", "identifier": f"{_IDENTIFIER}{asked.id}", "metadataPrefix": PREFIX}
         answer = self._client.ask(question, ONE_PAPER)
         envelope = _Envelope(answer)
-        if envelope.error_code in ("idDoesNotExist", "badArgument"):
+        if envelope.error_code == "idDoesNotExist":
             raise NotFound(f"{self} has no paper {asked.id}: {envelope.error}", hint="look at the id")
         listed = _read_record(xml.needed(envelope.content("GetRecord"), f"{_OAI}record"), answer)
         if listed.found is None:
@@ -118,12 +124,15 @@ class Oai:
             page = self._page({"resumptionToken": page.token})
 
     def _page(self, asked: dict[str, str]) -> Page:
-        answer = self._client.ask({"verb": "ListRecords", **asked}, ONE_PAGE)
-        envelope = _Envelope(answer)
         is_first = "resumptionToken" not in asked
+        try:
+            answer = self._client.ask({"verb": "ListRecords", **asked}, ONE_PAGE)
+        except SourceRefused as error:
+            raise error if is_first else TokenExpired(error.message) from None
+        envelope = _Envelope(answer)
         if envelope.error_code == "noRecordsMatch" and is_first:
             return Page(answer, [], None, 0, envelope.day)
-        if envelope.error_code == "badResumptionToken":
+        if envelope.error is not None and not is_first:  # sources differ in what they call it
             raise TokenExpired(f"{self}: {envelope.error}")
         content = envelope.content("ListRecords")
         end = xml.only(content, f"{_OAI}resumptionToken")
@@ -150,6 +159,7 @@ class _Envelope:
         self._url, self._root = answer.url, answer.root
         if self._root.tag != f"{_OAI}OAI-PMH":
             raise SourceMalformed(f"{self._url} answered with <{cut(str(self._root.tag))}>, not OAI-PMH")
+        xml.check_children(self._root, _ENVELOPE)
         errors = self._root.findall(f"{_OAI}error")
         if errors and len(self._root) > len(errors) + 2:  # beside responseDate and request
             raise SourceMalformed(f"{self._url} answered with an error and with more")
@@ -158,8 +168,8 @@ class _Envelope:
 
     @property
     def day(self) -> str:
-        date = xml.needed_text(self._root, f"{_OAI}responseDate").strip()[:10]
-        return _checked_day(date, "responseDate")
+        """The day on which the source says that it answered."""
+        return _day(xml.needed_text(self._root, f"{_OAI}responseDate").strip()[:10], "responseDate")
 
     def content(self, verb: str) -> etree._Element:
         if self.error is not None:
@@ -168,28 +178,33 @@ class _Envelope:
 
 
 def _read_record(element: etree._Element, answer: Answer) -> Listed:
-    header = xml.needed(element, f"{_OAI}header")
-    identifier = xml.needed_text(header, f"{_OAI}identifier").strip()
-    datestamp = xml.needed_text(header, f"{_OAI}datestamp").strip()
+    name, datestamp = "a record without identifier", ""
     try:
-        name = ArxivId.parse(identifier.removeprefix(_IDENTIFIER)).id
+        header = xml.needed(element, f"{_OAI}header")
+        identifier = xml.needed_text(header, f"{_OAI}identifier").strip()
+        name = identifier.removeprefix(_IDENTIFIER)
+        datestamp = _day(xml.needed_text(header, f"{_OAI}datestamp").strip(), "datestamp")
+        name = ArxivId.parse(name).id
         if header.get("status") == "deleted":
             return Listed(name, datestamp, None)
-        raw = xml.needed(xml.needed(element, f"{_OAI}metadata"), f"{_RAW}arXivRaw")
-        found = _read_paper(raw, _checked_day(datestamp, "datestamp"), answer)
+        metadata = xml.needed(element, f"{_OAI}metadata")
+        xml.check_children(metadata, (f"{_RAW}arXivRaw",))
+        raw = xml.needed(metadata, f"{_RAW}arXivRaw")
+        found = _read_paper(raw, datestamp, answer)
         if found.metadata.arxiv_id != name:
             raise SourceMalformed(f"the record of {identifier} is about {found.metadata.arxiv_id}")
     except (SourceMalformed, InvalidMetadata, InvalidArxivId) as error:
         reason = f"{error.field}: {error.message}" if error.field else error.message
         return Listed(
-            identifier.removeprefix(_IDENTIFIER),
+            cut(name, 60),
             datestamp,
-            SourceMalformed(f"{answer.url} describes {shown(identifier)} so that nothing can be built on it: {reason}"),
+            SourceMalformed(f"{answer.url} describes {shown(name)} so that nothing can be built on it: {reason}"),
         )
     return Listed(name, datestamp, found)
 
 
 def _read_paper(raw: etree._Element, datestamp: str, answer: Answer) -> FoundPaper:
+    xml.check_fields(raw, _RAW, _FIELDS)
     versions = [
         {
             "version": element.get("version"),
@@ -218,7 +233,7 @@ def _read_paper(raw: etree._Element, datestamp: str, answer: Answer) -> FoundPap
     )
 
 
-def _checked_day(day: str, field: str) -> str:
-    if not _DAY.fullmatch(day) or parse_seconds(f"{day}T00:00:00Z") is None:
+def _day(day: str, field: str) -> str:
+    if parse_seconds(f"{day}T00:00:00Z") is None or day < _OLDEST:
         raise SourceMalformed(f"{shown(day)} is no day such as 2024-03-12", field=field)
     return day

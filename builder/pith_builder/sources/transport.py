@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import email.utils
 import hashlib
+import re
 import time
 from collections.abc import Mapping
 from datetime import UTC
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -17,7 +19,16 @@ import stamina
 from lxml import etree
 
 from pith_builder import __version__, times
-from pith_builder.errors import SourceFailed, SourceMalformed, SourceThrottled, SourceUnreachable, shown
+from pith_builder.documents import MAX_DOCUMENT
+from pith_builder.errors import (
+    SourceFailed,
+    SourceMalformed,
+    SourceRefused,
+    SourceThrottled,
+    SourceUnreachable,
+    cut,
+    shown,
+)
 from pith_builder.sources import xml
 from pith_builder.sources.pacing import Pace
 from pith_builder.times import Clock
@@ -26,6 +37,8 @@ MAX_REDIRECTS = 3
 
 _XML_TYPES = ("text/xml", "application/xml", "application/atom+xml")
 _UNTOLD = ""
+_CHARSET = re.compile(r"""(?:^|;)\s*charset\s*=\s*["']?([^"';\s]*)""", re.IGNORECASE)
+_USER = re.compile(r"//[^/]*@")
 _ENCODINGS = ("", "identity", "gzip", "deflate")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOVED_FOR_GOOD = (301, 308)
@@ -46,7 +59,7 @@ class Bounds(NamedTuple):
 
 
 #: For a question that a person waits for, and for a page of a harvest.
-ONE_PAPER = Bounds(attempts=4, answer=60, total=120, size=32 * 2**20)
+ONE_PAPER = Bounds(attempts=4, answer=60, total=120, size=MAX_DOCUMENT)
 ONE_PAGE = Bounds(attempts=8, answer=300, total=900, size=64 * 2**20)
 
 
@@ -72,12 +85,15 @@ class _TryAgain(Exception):
 class Client:
     """Asks one URL, over one connection at a time."""
 
-    def __init__(self, url: str, *, contact: str, interval: float, clock: Clock) -> None:
-        """`contact` is whom the source's people may write to; `interval` seconds lie between any two requests."""
+    def __init__(self, url: str, *, contact: str, interval: float, clock: Clock, own: Path) -> None:
+        """`contact` is whom the source's people may write to; `interval` seconds lie between any two requests.
+
+        `own` is a folder for the file that keeps them apart, where the one for all users can't be used.
+        """
         self.url = url
         self._current = url
         self._clock = clock
-        self._pace = Pace(_pace_name(url), interval)
+        self._pace = Pace(_pace_name(url), interval, own)
         self._headers = {
             "User-Agent": f"pith-build/{__version__} ({contact})",
             "Accept": ", ".join(_XML_TYPES),
@@ -97,7 +113,7 @@ class Client:
         """The answer to a GET with these parameters.
 
         What may pass (no connection, a reset, a cut or damaged answer, 5xx, 429) is tried again, after the time that
-        the source names or a growing one. Raises SourceUnreachable, SourceThrottled, SourceMalformed.
+        the source names or a growing one. Raises SourceUnreachable, SourceThrottled, SourceRefused, SourceMalformed.
         """
         deadline = time.monotonic() + bounds.total
         try:
@@ -126,16 +142,12 @@ class Client:
             if response.status_code not in _REDIRECTS:
                 return self._answer(response, body, deadline)
             url, query = self._redirected(response), {}
-        raise SourceUnreachable(f"{self.url} redirects without end", hint="look at the URL of the source")
+        raise SourceRefused(f"{self.url} redirects without end", hint="look at the URL of the source")
 
     async def _send(self, url: str, query: dict[str, str], seconds: float, size: int) -> tuple[httpx2.Response, bytes]:
         """The response, and its body if it is one to read, in all within `seconds`."""
         if self._http is None:
-            self._http = httpx2.AsyncClient(
-                headers=self._headers,
-                timeout=_SILENCE_SECONDS,
-                limits=httpx2.Limits(max_connections=1),
-            )
+            self._http = self._connected()
         try:
             async with asyncio.timeout(seconds):
                 async with self._http.stream("GET", url, params=query or None) as response:
@@ -143,12 +155,21 @@ class Client:
                 return response, body
         except TimeoutError:
             raise _TryAgain(self._unreachable(f"no whole answer came in {seconds:.0f} s")) from None
+        except ExceptionGroup as errors:  # of the tasks that connect: a proxy's port that is none
+            raise _without_network(errors.exceptions[0]) from None
         except httpx2.DecodingError as error:
             raise _TryAgain(SourceMalformed(f"the answer of {self.url} can't be unpacked: {error}")) from None
         except httpx2.TransportError as error:
-            raise _TryAgain(self._unreachable(str(error) or type(error).__name__)) from None
-        except httpx2.InvalidURL as error:
-            raise SourceUnreachable(f"{shown(url)} is no URL to ask: {error}") from None
+            raise _TryAgain(self._unreachable(cut(str(error)) or type(error).__name__)) from None
+        except (httpx2.InvalidURL, ValueError) as error:  # a host that can't be written as one, among others
+            raise SourceRefused(f"{shown(url)} is no URL to ask: {cut(str(error))}") from None
+
+    def _connected(self) -> httpx2.AsyncClient:
+        limits = httpx2.Limits(max_connections=1)
+        try:
+            return httpx2.AsyncClient(headers=self._headers, timeout=_SILENCE_SECONDS, limits=limits)
+        except (ImportError, OSError, OverflowError, ValueError, httpx2.InvalidURL) as error:
+            raise _without_network(error) from None
 
     def _answer(self, response: httpx2.Response, body: bytes, deadline: float) -> Answer:
         if (status := response.status_code) in _THROTTLED:
@@ -156,8 +177,9 @@ class Client:
         if status in _PASSING:
             raise _TryAgain(self._unreachable(f"it answered with status {status}"))
         if status != 200:
-            raise SourceUnreachable(
-                f"{self.url} answered with status {status}", hint="look at the URL of the source (--oai-url)"
+            raise SourceRefused(
+                f"{self.url} answered with status {status}",
+                hint="look at the URL of the source, --oai-url or --atom-url",
             )
         try:
             root = xml.parse(body)
@@ -182,10 +204,11 @@ class Client:
         try:
             url = urljoin(here, location)
             to, of = urlsplit(url), urlsplit(here)
+            _ = to.port  # raises where it is none
         except ValueError:
             location = ""
         if not location or to.scheme not in ("http", "https") or (of.scheme, to.scheme) == ("https", "http"):
-            raise SourceUnreachable(f"{self.url} redirects to {shown(location)}, which isn't followed")
+            raise SourceRefused(f"{self.url} redirects to {shown(_USER.sub('//', location))}, which isn't followed")
         if response.status_code in _MOVED_FOR_GOOD:
             self._current = to._replace(query="").geturl()
         return url
@@ -197,6 +220,13 @@ class Client:
         )
 
 
+def _without_network(error: Exception) -> SourceUnreachable:
+    return SourceUnreachable(
+        f"the network can't be set up: {cut(str(error))}",
+        hint="look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+    )
+
+
 async def _read(response: httpx2.Response, size: int) -> bytes:
     """The body. Raises SourceMalformed before reading what is no XML, and as soon as it is too long."""
     media_type, _, parameters = response.headers.get("content-type", "").partition(";")
@@ -205,9 +235,8 @@ async def _read(response: httpx2.Response, size: int) -> bytes:
             f"{response.url} answered with {shown(media_type)}, not XML",
             hint="it may be a page about maintenance, or of a network that wants a login; look at it in a browser",
         )
-    charset = parameters.lower().partition("charset=")[2].strip(" \"'")
-    if charset not in ("", "utf-8", "us-ascii"):
-        raise SourceMalformed(f"{response.url} answered in {shown(charset)}, not UTF-8")
+    if (charset := _CHARSET.search(parameters)) and charset[1].lower() not in ("utf-8", "utf8", "us-ascii"):
+        raise SourceMalformed(f"{response.url} answered in {shown(charset[1])}, not UTF-8")
     if response.headers.get("content-encoding", "").strip().lower() not in _ENCODINGS:
         raise SourceMalformed(f"{response.url} answered packed as {shown(response.headers['content-encoding'])}")
     body = bytearray()
@@ -231,7 +260,7 @@ def _retry_after(value: str | None, clock: Clock) -> float | None:
         return None
     if value.strip().isascii() and value.strip().isdigit():
         return float(value[:9])
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, OverflowError, TypeError):
         then = email.utils.parsedate_to_datetime(value)
         return max(0.0, (then.replace(tzinfo=then.tzinfo or UTC) - clock()).total_seconds())
     return None
@@ -239,8 +268,9 @@ def _retry_after(value: str | None, clock: Clock) -> float | None:
 
 def _pace_name(url: str) -> str:
     """All of arXiv's hosts share one pace."""
-    host = urlsplit(url).netloc.rpartition("@")[2].lower()
-    name = "arxiv.org" if host == "arxiv.org" or host.endswith(".arxiv.org") else host
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    name = "arxiv.org" if host == "arxiv.org" or host.endswith(".arxiv.org") else f"{host[:60]}_{parts.port or ''}"
     return "".join(c if c.isalnum() or c in ".-" else "_" for c in name)
 
 

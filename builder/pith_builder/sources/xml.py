@@ -9,10 +9,12 @@ import re
 
 from lxml import etree
 
-from pith_builder.errors import SourceMalformed, cut
+from pith_builder.errors import SourceMalformed, cut, shown
 
 _ENCODING = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)["']""")
 _PROLOG_WITH_DOCTYPE = re.compile(rb"(?:\s++|(?><\?.*?\?>)|(?><!--.*?-->))*+<!DOCTYPE", re.DOTALL)  # never backtracks
+#: Elements cost far more memory than their bytes; a page of a thousand papers has some tens of thousands.
+_MAX_TAGS = 1_000_000
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -24,6 +26,8 @@ def parse(body: bytes) -> etree._Element:
         raise SourceMalformed(f"its XML is declared as {declared[1].decode(errors='replace')}, not UTF-8")
     if _PROLOG_WITH_DOCTYPE.match(body):
         raise SourceMalformed("its XML has a document type, which the protocol doesn't")
+    if body.count(b"<") > _MAX_TAGS:
+        raise SourceMalformed(f"its XML has more than {_MAX_TAGS} tags")
     # A text beyond 10 MB needs huge_tree; the caller bounds the whole, and without a document type nothing expands.
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True, encoding="utf-8")
     try:
@@ -62,6 +66,32 @@ def needed_text(parent: etree._Element, name: str) -> str:
     if (found := text(parent, name)) is None:
         raise SourceMalformed("is missing", field=_local(name))
     return found
+
+
+def check_children(parent: etree._Element, names: tuple[str, ...]) -> None:
+    """Raise SourceMalformed where an element holds others than those of these names, or text beside them."""
+    for child in parent:
+        if child.tag not in names:
+            raise SourceMalformed(f"holds <{cut(str(child.tag))}>", field=_local(str(parent.tag)))
+    _check_no_text(parent)
+
+
+def check_fields(parent: etree._Element, namespace: str, names: tuple[str, ...]) -> None:
+    """Raise SourceMalformed where a field stands elsewhere, in another namespace or case, or text beside the fields.
+
+    What isn't seen in its place would be taken for absent.
+    """
+    for element in parent.iterdescendants("{*}*"):
+        local = _local(str(element.tag)).lower()
+        if local in names and (element.tag != f"{namespace}{local}" or element.getparent() is not parent):
+            raise SourceMalformed(f"stands where it can't be read, as <{cut(str(element.tag))}>", field=local)
+    _check_no_text(parent)
+
+
+def _check_no_text(parent: etree._Element) -> None:
+    texts = [parent.text, *(child.tail for child in parent)]
+    if beside := next((text for text in texts if text and text.strip()), None):
+        raise SourceMalformed(f"holds text beside its elements, {shown(beside)}", field=_local(str(parent.tag)))
 
 
 def _local(name: str) -> str:
