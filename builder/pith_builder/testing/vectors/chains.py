@@ -122,7 +122,6 @@ FOLLOWED: Table = {
     "keys that the ring lists and no statement leads to": (pin(K1), KeyRing("1.0", make_keyring(THIEF).keys, [FIRST])),
     "takes effect when the key became valid": (pin(K1, not_before=seconds(day(1))), (FIRST,)),
     "takes effect as the key ends": (pin(K1, not_after=seconds(day(1))), (FIRST,)),
-    "a rotation lengthens no key's life": (pin(K1, not_after=seconds(day(1))), (FIRST,)),
     "a rotation shortens it": (pin(K1, not_after=seconds(day(9))), (FIRST,)),
     "takes effect in the same second as the rotation before": (pin(K1), (FIRST, rotates(FIRST, K2, K3, on=1))),
     "any reason but the two emergencies is a rotation in good order": (

@@ -124,10 +124,6 @@ def snapshot(real: Real) -> Iterator[Case]:
         found = real.value(f"integrity/{name}.json")
         rows = {"detectors_run": found["detectors_run"], "findings": found["findings"]}
         yield valid("a published integrity section", "Proven", "Real", section="integrity", **rows)
-    for seed in ("2403.07648v2", "2407.14645v1"):
-        found = real.value(f"seeds/{seed}.record.json")["graph_snapshot"]["integrity"]
-        rows = {"detectors_run": found["detectors_run"], "findings": found["findings"]}
-        yield valid("the integrity section of a complete record", "Proven", "Real", section="integrity", **rows)
     for comment, section, given in _ROWS:
         yield valid(comment, section=section, rows=given)
     for comment, detectors, findings in _FINDINGS:

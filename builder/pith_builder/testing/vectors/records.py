@@ -36,8 +36,9 @@ def _build(metadata: dict[str, Any] | str, enrichment: dict[str, Any] | None = N
 
 def record(real: Real) -> Iterator[Case]:
     for name in ("2403.07648v2", "2407.14645v1"):
-        metadata = real.value(f"seeds/{name}.metadata.json")
-        yield valid("the metadata of a complete published record", "Proven", "Real", **_build(metadata))
+        metadata, published = real.value(f"seeds/{name}.metadata.json"), real.value(f"seeds/{name}.record.json")
+        comment = "a complete published record, under a TEST key: all but receipt.key_id, signature and fingerprint"
+        yield valid(comment, "Proven", "Real", **_build(metadata, _around(published), readings=_readings(published)))
     plain = msgspec.to_builtins(make_metadata())
     yield valid("a made-up paper", **_build(plain))
     for comment, changes in _PAPERS:
@@ -62,6 +63,20 @@ def record(real: Real) -> Iterator[Case]:
     yield invalid("metadata that are no object", **_build(f"[{dumps(plain)}]"))
     for comment, enrichment in _NO_ENRICHMENTS:
         yield invalid(comment, **_build(plain, enrichment))
+
+
+def _around(record: dict[str, Any]) -> dict[str, Any]:
+    """The enrichment of a published record: what in it isn't the default."""
+    integrity = record["graph_snapshot"]["integrity"]
+    return {
+        "integrity": {name: integrity[name] for name in ("detectors_run", "findings")},
+        "inbound_citations": record["inbound_citations"],
+    }
+
+
+def _readings(record: dict[str, Any]) -> list[str]:
+    created = record["created_at"].replace("+00:00", "Z")
+    return [record["receipt"]["first_computed_at"], created, record["receipt"]["signed_at"]]
 
 
 _PAPERS: tuple[tuple[str, dict[str, Any]], ...] = (
