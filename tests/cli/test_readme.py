@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -38,6 +39,11 @@ def checkout(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     folder = tmp_path / "checkout"
     for name in ("fixtures", "keys"):
         shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("private"))
+    command = tmp_path / "bin" / "pith-build"  # the reader has it on the path
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pith_builder "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
     monkeypatch.chdir(folder)
     return folder
 
