@@ -158,6 +158,17 @@ def test_a_child_that_holds_the_output_open_does_not_hang(tmp_path: Path) -> Non
     assert report.failed == 4
 
 
+def test_a_command_whose_input_ends_can_end_in_good_order(tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    run(tmp_path, f"for q in questions(): answer(q)\nopen({str(done)!r}, 'w').write('x')")
+    assert done.read_text() == "x"
+
+
+def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    report = run(tmp_path, "for q in questions(): answer(q)\ntime.sleep(3600)")
+    assert report.passed == 4
+
+
 @pytest.mark.parametrize("command", [["/nowhere/at/all"], ["/"], ["a\0b"]])
 def test_a_command_that_can_not_be_run_is_an_error(command: list[str]) -> None:
     with pytest.raises(CommandFailed):

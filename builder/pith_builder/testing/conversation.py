@@ -23,6 +23,9 @@ MAX_ANSWER = 32 * 2**20
 #: Starts on end without one answer, at most.
 MAX_STARTS = 3
 
+#: How long a command may take to end when all is asked, in seconds.
+FAREWELL = 2
+
 _FIELDS = ("output", "error", "unsupported")
 
 
@@ -54,6 +57,13 @@ class _Running:
         ]
         for thread in self._threads:
             thread.start()
+
+    def finish(self) -> None:
+        """Close the process's input, which tells it to end, and give it a moment before it is ended."""
+        self.questions.put(None)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(FAREWELL)
+        self.stop()
 
     def stop(self) -> None:
         """End the process and all that it started, however busy they are."""
@@ -98,7 +108,9 @@ class Conversation:
         self._started()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        if self._running is not None and failure is None:
+            self._running.finish()
         self._stop()
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
