@@ -63,6 +63,8 @@ def record(real: Real) -> Iterator[Case]:
     yield invalid("metadata that are no object", **_build(f"[{dumps(plain)}]"))
     for comment, enrichment in _NO_ENRICHMENTS:
         yield invalid(comment, **_build(plain, enrichment))
+    yield invalid("a seed of 31 bytes", **_build(plain, seed_b64=encode_base64(make_seed(1)[:31])))
+    yield invalid("a reading that is no receipt time", **_build(plain, readings=["2026-01-02T03:04:05Z"] * 3))
 
 
 def _around(record: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ K1, K2 = make_signer(1), make_signer(2)
 RING = make_keyring(K1)
 
 
-def _case(comment: str, failed: str, record: Any, *flags: str, **changes: Any) -> Case:
+def altered(comment: str, failed: str, record: Any, *flags: str, **changes: Any) -> Case:
     """A record, and the names of the checks that must fail, in their order."""
     given: dict[str, Any] = {"keyring": RING.to_json().decode(), "metadata": None, "at": None} | changes
     given["record"] = record if isinstance(record, str) else dumps(record)
@@ -42,20 +42,22 @@ def verify(real: Real) -> Iterator[Case]:
     for name in ("2403.07648v2", "2407.14645v1"):
         text = real.text(f"seeds/{name}.record.json")
         metadata = dumps(real.value(f"seeds/{name}.metadata.json"))
-        yield _case("a complete published record", "", text, "Proven", "Real", **registry)
-        yield _case("the same, with its metadata", "", text, "Proven", "Real", **registry, metadata=metadata)
-    yield _case("a published record under a ring that lacks its key", "key_known", text, "Real")
+        yield altered("a complete published record", "", text, "Proven", "Real", **registry)
+        yield altered("the same, with its metadata", "", text, "Proven", "Real", **registry, metadata=metadata)
+    yield altered("a published record under a ring that lacks its key", "key_known", text, "Real")
     plain, reviewed = _plain(), _reviewed()
-    yield _case("a made-up record", "", plain)
-    yield _case("a reviewed record", "", reviewed)
-    yield _case("keys in another order, whitespace between, escapes", "", json.dumps(_turned(plain), indent=1))
+    yield altered("a made-up record", "", plain)
+    yield altered("a reviewed record", "", reviewed)
+    yield altered("keys in another order, whitespace between, escapes", "", json.dumps(_turned(plain), indent=1))
     again = make_reissued(make_record())
-    yield _case("reissued, under a ring with both keys", "", again.to_json().decode(), keyring=_ring(K1, K2, active=K2))
-    yield _case("reissued, under a ring with the old key alone", "key_known", again.to_json().decode())
+    yield altered(
+        "reissued, under a ring with both keys", "", again.to_json().decode(), keyring=_ring(K1, K2, active=K2)
+    )
+    yield altered("reissued, under a ring with the old key alone", "key_known", again)
     for comment, failed, place, value in _CHANGES:
-        yield _case(comment, failed, _changed(plain, place, value), *_flags(failed))
+        yield altered(comment, failed, _changed(plain, place, value), *_flags(failed))
     for comment, failed, place, value in _REVIEWED_CHANGES:
-        yield _case(comment, failed, _changed(reviewed, place, value), *_flags(failed))
+        yield altered(comment, failed, _changed(reviewed, place, value), *_flags(failed))
     yield from _taken_away(plain)
     yield from _with_metadata(plain)
     yield from _with_keys(plain)
@@ -198,15 +200,15 @@ def _both(record: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
 
 def _taken_away(plain: dict[str, Any]) -> Iterator[Case]:
     for name in ("receipt", "agent_actions"):
-        yield _case(f"without {name}", "form", {k: v for k, v in plain.items() if k != name}, "Altered")
+        yield altered(f"without {name}", "form", {k: v for k, v in plain.items() if k != name}, "Altered")
     graph = {k: v for k, v in plain["graph_snapshot"].items() if k != "integrity"}
-    yield _case("the shape of May 2026, without integrity", "", {**plain, "graph_snapshot": graph})
-    yield _case("integrity that is null", "form", _changed(plain, "graph_snapshot.integrity", None), "Altered")
+    yield altered("the shape of May 2026, without integrity", "", {**plain, "graph_snapshot": graph})
+    yield altered("integrity that is null", "form", _changed(plain, "graph_snapshot.integrity", None), "Altered")
 
 
 def _with_metadata(plain: dict[str, Any]) -> Iterator[Case]:
     given = msgspec.to_builtins(make_metadata())
-    yield _case("with its metadata", "", plain, metadata=dumps(given))
+    yield altered("with its metadata", "", plain, metadata=dumps(given))
     for comment, failed, changes in (
         ("metadata with another licence", "metadata", {"license": ""}),
         ("metadata whose licence isn't known: not compared", "", {"license": None}),
@@ -223,7 +225,7 @@ def _with_metadata(plain: dict[str, Any]) -> Iterator[Case]:
         ("metadata with another author", "authors", {"authors": "Ada Lovelace"}),
         ("metadata whose authors are in another order", "", {"authors": "Emmy Noether, Charles Babbage, Ada Lovelace"}),
     ):
-        yield _case(comment, failed, plain, "Metadata", metadata=dumps(given | changes))
+        yield altered(comment, failed, plain, "Metadata", metadata=dumps(given | changes))
     text = dumps(plain)
     yield invalid("metadata that can't be", "Metadata", **_input(text, metadata=dumps(given | {"version": 0})))
 
@@ -279,18 +281,18 @@ def _with_keys(plain: dict[str, Any]) -> Iterator[Case]:
         ),
     ):
         active = make_signer(3) if changes.get("state") else K1
-        yield _case(comment, failed, plain, "Key", keyring=_ring(K1, active=active, **changes), at=at)
+        yield altered(comment, failed, plain, "Key", keyring=_ring(K1, active=active, **changes), at=at)
     other = _ring(K1, active=K1, **msgspec.to_builtins(RingKey.of(K1.key_id, K2.public_key, "active", "receipts")))
-    yield _case("another key under the right id", "key_known", plain, "Key", keyring=other)
+    yield altered("another key under the right id", "key_known", plain, "Key", keyring=other)
     renamed = _ring(K1, active=K1, key_id="TEST-other")
-    yield _case("the right key under another id", "key_known", plain, "Key", keyring=renamed)
-    yield _case("an empty ring", "key_known", plain, "Key", keyring=KeyRing.empty().to_json().decode())
+    yield altered("the right key under another id", "key_known", plain, "Key", keyring=renamed)
+    yield altered("an empty ring", "key_known", plain, "Key", keyring=KeyRing.empty().to_json().decode())
     thief = _changed(
         plain, "receipt.signature_b64", json.loads(make_record(signer=K2).to_json())["receipt"]["signature_b64"]
     )
-    yield _case("another key's signature under the right id", "signature", thief, "Key")
+    yield altered("another key's signature under the right id", "signature", thief, "Key")
     bad = _changed(thief, "receipt.key_id", "TEST-v9-2026-01")
-    yield _case("an unknown key is not a bad signature", "key_known", bad, "Key")
+    yield altered("an unknown key is not a bad signature", "key_known", bad, "Key")
     yield invalid("a ring that can't be", "Key", **_input(dumps(plain), keyring="{}"))
 
 
@@ -308,7 +310,7 @@ def _unreadable(plain: dict[str, Any]) -> Iterator[Case]:
     yield invalid("NaN", **_input(text[:-1] + ',"note":NaN}'))
     yield invalid("a lone surrogate", **_input(text[:-1] + ',"note":"\\ud800"}'))
     yield invalid("nested deeper than 64", **_input(text[:-1] + ',"note":' + "[" * 64 + "]" * 64 + "}"))
-    yield _case("nested 64 deep", "", text[:-1] + ',"note":' + "[" * 63 + "]" * 63 + "}", "Depth")
-    yield _case("a list", "form", f"[{text}]")
-    yield _case("null", "form", "null")
-    yield _case("an empty object", "form", "{}")
+    yield altered("nested 64 deep", "", text[:-1] + ',"note":' + "[" * 63 + "]" * 63 + "}", "Depth")
+    yield altered("a list", "form", f"[{text}]")
+    yield altered("null", "form", "null")
+    yield altered("an empty object", "form", "{}")
