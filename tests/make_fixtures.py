@@ -1,4 +1,4 @@
-"""Write the generated files: keys/keyring.json, fixtures/metadata/, fixtures/records/, docs/commands.md.
+"""Write the generated files: keys/keyring.json, docs/commands.md, schemas/; metadata/, records/, vectors/ of fixtures/.
 
 `make fixtures` runs this; a test runs it into an empty folder and compares every byte.
 """
@@ -15,7 +15,9 @@ import msgspec
 
 from pith_builder import Enrichment, KeyRing, PaperMetadata
 from pith_builder.cli.app import COMMANDS
+from pith_builder.schemas import schema_files
 from pith_builder.testing import make_keyring, make_metadata, make_record
+from pith_builder.testing.vectors import vector_files
 
 ROOT = Path(__file__).parent.parent
 
@@ -73,13 +75,21 @@ def generated() -> dict[str, bytes]:
         name = f"{metadata['arxiv_id']}v{metadata['version']}"
         out[f"fixtures/metadata/{name}.json"] = json.dumps(metadata, indent=1, ensure_ascii=False).encode() + b"\n"
         out[f"fixtures/records/{name}.json"] = make_record(PaperMetadata(**metadata)).to_json() + b"\n"
+    for name, content in vector_files(ROOT / "fixtures" / "registry").items():
+        out[f"fixtures/vectors/{name}"] = content
+    for name, content in schema_files().items():
+        out[f"schemas/{name}"] = content
     out["docs/commands.md"] = commands_page().encode()
     return out
 
 
 def commands_page() -> str:
     """The help of every command, as one page."""
-    subcommands = {"keys": ("generate", "list", "show", "export", "import", "check", *MOVES), "store": STORE}
+    subcommands = {
+        "keys": ("generate", "list", "show", "export", "import", "check", *MOVES),
+        "store": STORE,
+        "vectors": ("check", "serve"),
+    }
     names = [""]
     for name in COMMANDS:
         names += [name, *(f"{name} {sub}" for sub in subcommands.get(name, ()))]

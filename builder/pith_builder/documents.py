@@ -146,6 +146,8 @@ class Document(msgspec.Struct, frozen=True, dict=True):
     def from_value(cls, value: Any) -> Self:
         """Read a document from what `loads` gave."""
         check_depth(value, cls.max_depth)
+        if cls.jsonb_blocks and isinstance(value, dict):
+            value = {key: jsonb_order(part) if key in cls.jsonb_blocks else part for key, part in value.items()}
         document = typed(cls, value, cls.error)
         has_unknown = next(_unknown(msgspec.to_builtins(document), value, ""), None) is not None
         return document.with_layout(value if has_unknown else None)
@@ -156,10 +158,14 @@ class Document(msgspec.Struct, frozen=True, dict=True):
         try:
             raw = data if isinstance(data, bytes) else data.encode()
             document = msgspec.json.decode(raw, type=cls)
-            is_own = msgspec.json.encode(document) == raw and not document.may_be_deep(raw)
+            is_own = msgspec.json.encode(document) == raw and document.is_ordered() and not document.may_be_deep(raw)
             return document if is_own else None
         except (msgspec.MsgspecError, UnicodeError, RecursionError, InvalidInput):
             return None
+
+    def is_ordered(self) -> bool:
+        """Whether what the Structs don't order is in JSONB order, where it has to be."""
+        return True
 
     def may_be_deep(self, raw: bytes) -> bool:
         """Whether this document, written as `raw`, could be nested too deeply; the long way then looks closer."""

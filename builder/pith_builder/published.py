@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import msgspec
 
 from pith_builder.arxiv_id import ArxivId
+from pith_builder.canonical import jsonb_order
 from pith_builder.documents import Document
 from pith_builder.enrichment import Enrichment, Event, InboundCitations, Row
 from pith_builder.errors import InvalidInput, InvalidRecord
@@ -149,17 +150,24 @@ class PithRecord(Document, frozen=True):
     created_at: str
     updated_at: str
 
+    def is_ordered(self) -> bool:
+        """Whether the rows of the snapshot are in JSONB order (PROTOCOL §4)."""
+        rows = self._rows_of_the_snapshot()
+        return not any(rows) or msgspec.json.encode(jsonb_order(msgspec.to_builtins(rows))) == msgspec.json.encode(rows)
+
     def may_be_deep(self, raw: bytes) -> bool:
         """As of any document; but a record without rows from outside has the depth of its Structs."""
+        others = (self.events, self.paper_claims, self.inbound_citations.sample)
+        rows = (*others, self.formal_canon.sample, self.formal_canon.anchors, *self._rows_of_the_snapshot())
+        return any(rows) and super().may_be_deep(raw)
+
+    def _rows_of_the_snapshot(self) -> list[Any]:
         graph = self.graph_snapshot
         integrity = graph.integrity
-        checked = () if integrity is msgspec.UNSET else (integrity.findings, integrity.detectors_run)
-        rows = (
-            *(self.events, self.paper_claims, self.inbound_citations.sample, graph.claims.items),
-            *(self.formal_canon.sample, self.formal_canon.anchors, graph.references.sample, graph.verdict.model_set),
-            *checked,
-        )
-        return any(rows) and super().may_be_deep(raw)
+        rows = [graph.claims.items, graph.references.sample, graph.verdict.model_set]
+        if integrity is not msgspec.UNSET:
+            rows += [integrity.findings, integrity.detectors_run, integrity.summary.by_detector]
+        return rows
 
     @property
     def number(self) -> PithNumber:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -19,10 +20,11 @@ from pith_builder import PaperMetadata
 from pith_builder.cli import app
 from pith_builder.cli.keys import keys
 from pith_builder.cli.store import store
+from pith_builder.cli.vectors import vectors
 
 SUBCOMMANDS = [
     f"{group} {command.name or getattr(command.callback, '__name__', '')}"
-    for group, commands in (("keys", keys), ("store", store))
+    for group, commands in (("keys", keys), ("store", store), ("vectors", vectors))
     for command in commands.registered_commands
 ]
 
@@ -37,6 +39,11 @@ def checkout(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     folder = tmp_path / "checkout"
     for name in ("fixtures", "keys"):
         shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("private"))
+    command = tmp_path / "bin" / "pith-build"  # the reader has it on the path
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pith_builder "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
     monkeypatch.chdir(folder)
     return folder
 

@@ -45,3 +45,12 @@ def test_the_wheel_issues_and_verifies(installed: Path, registry: Path, tmp_path
     assert json.loads(record)["pith_number"] == "pith:2024:YRUNQITD2RKQXO2YH7SDTYYAQ3"
     assert json.loads(run("verify", "--json", "-", stdin=record))["ok"]
     assert run("show", "2407.14645", "--json") == record
+
+
+def test_the_wheel_holds_the_vectors_and_passes_them(installed: Path, root: Path, tmp_path: Path) -> None:
+    environment = {"PATH": os.defpath, "PITH_HOME": str(tmp_path / "home"), "LC_ALL": "C"}
+    command = [installed, "vectors", "check", "--rule", "number", "--json", "--with", f"'{installed}' vectors serve"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, check=True, stdout=subprocess.PIPE)
+    _, sums = map(json.loads, done.stdout.splitlines())
+    committed = json.loads((root / "fixtures" / "vectors" / "number.json").read_bytes())
+    assert sums == {"passed": len(committed["tests"]), "failed": 0, "unsupported": 0}

@@ -21,9 +21,11 @@ from pith_builder.cli.issue import issue
 from pith_builder.cli.keys import keys
 from pith_builder.cli.reissue import reissue
 from pith_builder.cli.resolve import resolve
+from pith_builder.cli.schema import schema
 from pith_builder.cli.show import show
 from pith_builder.cli.store import store
 from pith_builder.cli.sync import sync
+from pith_builder.cli.vectors import vectors
 from pith_builder.cli.verify import verify
 from pith_builder.cli.withdraw import withdraw
 from pith_builder.errors import PithError
@@ -45,6 +47,7 @@ app.command()(resolve)
 app.command()(diff)
 app.command()(reissue)
 app.command()(sync)
+app.command()(schema)
 for move in (rotate, sign, retire, revoke):
     keys.command()(move)
 for command in (backup, copy, withdraw):
@@ -52,6 +55,7 @@ for command in (backup, copy, withdraw):
 store.command("import")(import_records)
 app.add_typer(keys, name="keys")
 app.add_typer(store, name="store")
+app.add_typer(vectors, name="vectors")
 
 
 def _version(asked: bool) -> None:
@@ -95,7 +99,20 @@ def _settings(
     ctx.obj = settings_.resolve(flags, os.environ)
 
 
-COMMANDS = ("issue", "compute", "verify", "show", "resolve", "diff", "reissue", "sync", "keys", "store")
+COMMANDS = (
+    "issue",
+    "compute",
+    "verify",
+    "show",
+    "resolve",
+    "diff",
+    "reissue",
+    "sync",
+    "keys",
+    "store",
+    "vectors",
+    "schema",
+)
 
 
 def run(arguments: list[str]) -> int:

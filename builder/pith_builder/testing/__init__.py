@@ -35,9 +35,14 @@ class FrozenClock:
         return reading
 
 
+def make_seed(n: int = 1) -> bytes:
+    """The seed of the `n`-th TEST key, 32 bytes: SHA-256 of the ASCII text `pith-build TEST key <n>`."""
+    return hashlib.sha256(f"pith-build TEST key {n}".encode()).digest()
+
+
 def make_signer(n: int = 1) -> SeedSigner:
-    """The `n`-th TEST key. Its seed is SHA-256 of the ASCII text `pith-build TEST key <n>`."""
-    return SeedSigner(f"TEST-v{n}-2026-01", hashlib.sha256(f"pith-build TEST key {n}".encode()).digest())
+    """The `n`-th TEST key, from its published seed."""
+    return SeedSigner(f"TEST-v{n}-2026-01", make_seed(n))
 
 
 def make_keyring(*signers: SeedSigner, recovery: SeedSigner | None = None) -> KeyRing:
