@@ -35,9 +35,15 @@ class FrozenClock:
         return reading
 
 
-def make_signer(n: int = 1) -> SeedSigner:
-    """The `n`-th TEST key. Its seed is SHA-256 of the ASCII text `pith-build TEST key <n>`."""
-    return SeedSigner(f"TEST-v{n}-2026-01", hashlib.sha256(f"pith-build TEST key {n}".encode()).digest())
+def make_signer(n: int | str = 1, seed: int = 0) -> SeedSigner:
+    """The `n`-th TEST key, or the one called `n`, of a seed. Its own seed is SHA-256 of `key_text`."""
+    of_seed, name = f"-s{seed}" if seed else "", f"v{n}" if isinstance(n, int) else n
+    return SeedSigner(f"TEST{of_seed}-{name}-2026-01", hashlib.sha256(key_text(n, seed).encode()).digest())
+
+
+def key_text(n: int | str = 1, seed: int = 0) -> str:
+    """The ASCII text whose SHA-256 is the seed of a TEST key; it is published, so that anyone can sign with the key."""
+    return f"pith-build TEST key {n}" if seed == 0 else f"pith-build TEST seed {seed} key {n}"
 
 
 def make_keyring(*signers: SeedSigner, recovery: SeedSigner | None = None) -> KeyRing:
