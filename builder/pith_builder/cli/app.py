@@ -15,6 +15,7 @@ from pith_builder.cli.arguments import arranged
 from pith_builder.cli.ceremonies import retire, revoke, rotate, sign
 from pith_builder.cli.compute import compute
 from pith_builder.cli.diff import diff
+from pith_builder.cli.fixtures import fixtures
 from pith_builder.cli.imports import import_records
 from pith_builder.cli.issue import issue
 from pith_builder.cli.keys import keys
@@ -50,6 +51,7 @@ store.command()(withdraw)
 store.command("import")(import_records)
 app.add_typer(keys, name="keys")
 app.add_typer(store, name="store")
+app.add_typer(fixtures, name="fixtures")
 
 
 def _version(asked: bool) -> None:
@@ -93,7 +95,7 @@ def _settings(
     ctx.obj = settings_.resolve(flags, os.environ)
 
 
-COMMANDS = ("issue", "compute", "verify", "show", "resolve", "diff", "reissue", "sync", "keys", "store")
+COMMANDS = ("issue", "compute", "verify", "show", "resolve", "diff", "reissue", "sync", "keys", "store", "fixtures")
 
 
 def run(arguments: list[str]) -> int:

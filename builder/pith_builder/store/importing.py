@@ -103,7 +103,7 @@ class Import:
         try:
             verify(piece.data, self._ring).require()
             record = PithRecord.from_json(piece.data)
-            _check_times(record, now + _SKEW)
+            check_times(record, now + _SKEW)
         except (InvalidInput, Refused) as error:
             return error.at(file=name, line=piece.line)
         return record, Provenance(
@@ -174,7 +174,7 @@ def _batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield batch
 
 
-def _check_times(record: PithRecord, latest: datetime) -> None:
+def check_times(record: PithRecord, latest: datetime) -> None:
     updated_at, signed_at = (
         times.parse_record_time(record.updated_at),
         times.parse_receipt_time(record.receipt.signed_at),

@@ -109,7 +109,8 @@ def altered(value: Any) -> list[Any]:
 
 
 def of_other_types(value: Any) -> list[Any]:
-    return [other for other in ("text", 7, True, None, [], {}, 1.5) if type(other) is not type(value)]
+    others: list[Any] = ["text", 7, True, None, [], {}, 1.5]
+    return [other for other in others if type(other) is not type(value)]
 
 
 def changed(record: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:

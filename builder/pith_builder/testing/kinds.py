@@ -81,7 +81,7 @@ def make(name: str, seed: int = 0, n: int = 1) -> Made:
     enrichment = None if around_it is None else Enrichment.from_json(msgspec.json.encode(around_it))
     first, *later = kind.signings
     issuer = Issuer(chain.signer(first.key), kind.profile, FrozenClock(first.at, _STEP))
-    record = issuer.issue(PaperMetadata(**raw | kind.earlier), enrichment)
+    record = issuer.issue(PaperMetadata(**{**raw, **kind.earlier}), enrichment)
     for key, at in later:
         record = reissue(record, chain.signer(key), kind.profile, FrozenClock(at, _STEP))
     if kind.earlier:
