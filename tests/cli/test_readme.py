@@ -17,12 +17,13 @@ import pytest
 from arxiv_server import ArxivServer, ServedPaper
 from pith_builder import PaperMetadata
 from pith_builder.cli import app
+from pith_builder.cli.fixtures import fixtures
 from pith_builder.cli.keys import keys
 from pith_builder.cli.store import store
 
 SUBCOMMANDS = [
     f"{group} {command.name or getattr(command.callback, '__name__', '')}"
-    for group, commands in (("keys", keys), ("store", store))
+    for group, commands in (("keys", keys), ("store", store), ("fixtures", fixtures))
     for command in commands.registered_commands
 ]
 

@@ -13,8 +13,8 @@ from pith_builder.signing import encode_base64
 from pith_builder.statements import Statement
 from pith_builder.testing import make_keyring, make_revocation, make_rotation
 from pith_builder.testing.broken import Broken
-from pith_builder.testing.broken_records import Document, Plain, edited
 from pith_builder.testing.chain import ACTIVE, NEXT, RETIRED, RETIRED_TOO, Chain, beginning
+from pith_builder.testing.plain import Document, Plain, edited
 
 Case = tuple[str, str, str, bytes]
 

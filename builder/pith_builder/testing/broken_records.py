@@ -8,97 +8,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import msgspec
 
-from pith_builder.enrichment import Enrichment
-from pith_builder.issue import Issuer
-from pith_builder.metadata import PaperMetadata
-from pith_builder.published import DEFAULT_PROFILE, PithRecord, Surroundings, assemble
-from pith_builder.receipt import sign_receipt
-from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.signing import SeedSigner, encode_base64
-from pith_builder.snapshot import EMPTY_SHA256, build_snapshot
-from pith_builder.testing import FrozenClock, around, make_signer
+from pith_builder.snapshot import EMPTY_SHA256
+from pith_builder.testing import around, make_signer
 from pith_builder.testing.broken import Broken
-from pith_builder.testing.chain import ACTIVE, COMPROMISED, NEXT, RETIRED, SUPERSEDED, beginning, make_chain
-from pith_builder.testing.kinds import NOW, make
-from pith_builder.testing.made_up import Draw
+from pith_builder.testing.chain import ACTIVE, COMPROMISED, NEXT, RETIRED, SUPERSEDED, beginning
+from pith_builder.testing.kinds import NOW
+from pith_builder.testing.plain import STEP, Document, Plain, edited
 from pith_builder.times import receipt_time, record_time
 
-Document = dict[str, Any]
-
-_SECOND = timedelta(seconds=1)
 _GROUP_ORDER = 2**252 + 27742317777372353535851937790883648493
-
-
-class Plain:
-    """A good record, and good ones that differ from it, to be broken."""
-
-    def __init__(self, seed: int) -> None:
-        self.chain = make_chain(seed)
-        self.draw = Draw(seed, "broken", 1)
-        self.raw = make("minimal", seed).metadata
-        self.record = self.issued()
-
-    def issued(
-        self,
-        around_it: Document | None = None,
-        *,
-        signer: SeedSigner | None = None,
-        at: datetime = NOW.at,
-        **changes: Any,
-    ) -> Document:
-        """A record of the paper, or of one that differs in some fields of its metadata."""
-        metadata = PaperMetadata(**self.raw | changes)
-        enrichment = None if around_it is None else Enrichment.from_json(msgspec.json.encode(around_it))
-        issuer = Issuer(signer or self.chain.signer(ACTIVE), clock=FrozenClock(at, _SECOND))
-        return _document(issuer.issue(metadata, enrichment))
-
-    def of_canonical(self, *, source: Document | None = None, metadata: Document | None = None) -> Document:
-        """A record that is right in all but its canonical record, in which some fields are others."""
-        paper = PaperMetadata(**self.raw)
-        right = msgspec.to_builtins(canonical_record(paper))
-        right["source"] |= source or {}
-        right["metadata"] |= metadata or {}
-        canonical = msgspec.convert(right, CanonicalRecord)
-        time, version = NOW.at, DEFAULT_PROFILE.builder_version
-        block = Paper.of(paper, canonical)
-        receipt = sign_receipt(
-            canonical.digest(),
-            self.chain.signer(ACTIVE),
-            first_computed_at=receipt_time(time),
-            last_reissued_at=receipt_time(time),
-            signed_at=time,
-            builder_version=version,
-        )
-        return _document(
-            assemble(
-                canonical,
-                block,
-                build_snapshot(block, canonical, None, version),
-                receipt,
-                Surroundings.of(None),
-                base_url=DEFAULT_PROFILE.base_url,
-                created_at=record_time(time),
-                updated_at=record_time(time),
-            )
-        )
-
-
-def edited(record: Document, **places: Any) -> Document:
-    """A copy with other values at places, as `receipt__key_id="x"`; `paper` is changed in both its places."""
-    out = copy.deepcopy(record)
-    for place, value in places.items():
-        *parents, last = place.split("__")
-        for root in [out, out["graph_snapshot"]] if parents[:1] == ["paper"] else [out]:
-            target: Any = root
-            for name in parents:
-                target = target[int(name) if name.isdigit() else name]
-            target[last] = value
-    return out
 
 
 def broken_records(seed: int) -> Iterator[Broken]:
@@ -274,10 +197,10 @@ def _snapshot(plain: Plain) -> Iterator[Case]:
 def _history(plain: Plain) -> Iterator[Case]:
     record = plain.record
     yield "builder_version", "two builders of one issue", edited(record, receipt__builder_version="TEST-builder")
-    late = receipt_time(NOW.at + _SECOND * 1.5)
+    late = receipt_time(NOW.at + STEP * 1.5)
     after = edited(record, receipt__first_computed_at=late, receipt__last_reissued_at=late)
     yield "times_in_order", "computed after it was created", after
-    never = receipt_time(NOW.at + _SECOND * 3)
+    never = receipt_time(NOW.at + STEP * 3)
     yield "times_in_order", "reissued after it was signed", edited(record, receipt__last_reissued_at=never)
     before = record_time(NOW.at)
     yield "times_in_order", "updated before it was created", edited(record, updated_at=before)
@@ -366,11 +289,6 @@ def _against_long_abstract(plain: Plain, abstract: str) -> Iterator[Case]:
     right = plain.issued(abstract=abstract)
     yield "abstract", "another abstract, behind what is shown", plain.issued(abstract=abstract[:-4] + "end.")
     yield "excerpt", "a word of the excerpt is another", edited(right, paper__abstract_excerpt="An" + abstract[2:600])
-
-
-def _document(record: PithRecord) -> Document:
-    document: Document = msgspec.json.decode(record.to_json())
-    return document
 
 
 def _bytes(record: Document) -> bytes:

@@ -86,7 +86,7 @@ def fixtures(seed: int = 0, count: int = 1, names: Iterable[str] | None = None) 
         "test_keys": _test_keys(seed),
         "operations": {name: operation.about for name, operation in OPERATIONS.items()},
     }
-    yield MANIFEST, _readable(head | sections | {"files": sums})
+    yield _file(MANIFEST, head | sections | {"files": sums})
 
 
 def _parts(seed: int, count: int, chosen: set[str]) -> Iterator[Part]:
@@ -107,7 +107,7 @@ def _key_files(seed: int) -> list[File]:
     chain = make_chain(seed)
     rings = [("keyring.json", chain.ring), ("pins.json", chain.pins)]
     statements = [(f"statements/{i}.json", statement) for i, statement in enumerate(chain.statements)]
-    return [(path, _readable(msgspec.to_builtins(what))) for path, what in (*rings, *statements)]
+    return [_file(path, what) for path, what in (*rings, *statements)]
 
 
 def _test_keys(seed: int) -> dict[str, str]:
@@ -120,12 +120,12 @@ def _test_keys(seed: int) -> dict[str, str]:
 def _paper(kind: str, seed: int, n: int) -> Part:
     name, made = f"{kind}-{n}", make(kind, seed, n)
     record = made.record.to_json() + b"\n"
-    written = [(f"metadata/{name}.json", _readable(made.metadata)), (f"records/{name}.json", record)]
-    if made.enrichment is not None:
-        written.append((f"enrichments/{name}.json", _readable(made.enrichment)))
     reports = _reports(kind, seed, made)
+    written = {"record": (f"records/{name}.json", record), "metadata": _file(f"metadata/{name}.json", made.metadata)}
+    if made.enrichment is not None:
+        written["enrichment"] = _file(f"enrichments/{name}.json", made.enrichment)
     if len(reports) > 1:
-        written.append((f"reports/{name}.json", _readable(reports)))
+        written["reports"] = _file(f"reports/{name}.json", reports)
     canonical = made.record.canonical_record
     entry = {
         "name": name,
@@ -134,10 +134,10 @@ def _paper(kind: str, seed: int, n: int) -> Part:
         "version": canonical.source.version,
         "pith_number": made.record.pith_number,
         "canonical_sha256": made.record.canonical_sha256,
-        **{path.partition("/")[0]: path for path, _ in written},
+        **{what: path for what, (path, _) in written.items()},
         "expected": [_outcome(report) for report in reports],
     }
-    return Part(written, "papers", entry)
+    return Part(list(written.values()), "papers", entry)
 
 
 def _reports(kind: str, seed: int, made: Made) -> list[dict[str, Any]]:
@@ -168,7 +168,7 @@ def _broken(name: str, case: Broken, seed: int) -> Part:
         "at": case.at,
         "asked": case.asked,
     }
-    written = [(path, case.document), (f"broken/{name}.report.json", _readable(entry | case.outcome(seed)))]
+    written = [(path, case.document), _file(f"broken/{name}.report.json", entry | case.outcome(seed))]
     if beside is not None and case.metadata is not None:
         written.append((beside, case.metadata))
     return Part(written, "broken", entry)
@@ -194,5 +194,5 @@ def _changes(seed: int, n: int) -> Part:
     return Part([(path, b"".join(lines))], "changes", entry)
 
 
-def _readable(value: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+def _file(path: str, value: Any) -> File:
+    return path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
