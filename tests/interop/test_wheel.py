@@ -45,3 +45,15 @@ def test_the_wheel_issues_and_verifies(installed: Path, registry: Path, tmp_path
     assert json.loads(record)["pith_number"] == "pith:2024:YRUNQITD2RKQXO2YH7SDTYYAQ3"
     assert json.loads(run("verify", "--json", "-", stdin=record))["ok"]
     assert run("show", "2407.14645", "--json") == record
+
+
+def test_the_wheel_generates_the_committed_fixtures_without_test_tools(
+    installed: Path, root: Path, tmp_path: Path
+) -> None:
+    python = installed.with_name("python")
+    for tool in ("pytest", "hypothesis"):
+        assert subprocess.run([python, "-c", f"import {tool}"], check=False, capture_output=True).returncode == 1
+    generate = [installed, "fixtures", "generate", "--out", tmp_path / "out"]
+    subprocess.run(generate, env={"PATH": os.defpath, "PITH_HOME": str(tmp_path)}, cwd=tmp_path, check=True)
+    manifest = (tmp_path / "out" / "manifest.json").read_bytes()
+    assert manifest == (root / "fixtures" / "manifest.json").read_bytes()

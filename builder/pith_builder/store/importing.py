@@ -175,6 +175,7 @@ def _batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
 
 
 def check_times(record: PithRecord, latest: datetime) -> None:
+    """Raise RecordOfTheFuture for a record that says that it was made or signed after `latest`."""
     updated_at, signed_at = (
         times.parse_record_time(record.updated_at),
         times.parse_receipt_time(record.receipt.signed_at),

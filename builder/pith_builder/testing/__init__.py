@@ -1,6 +1,7 @@
 """What tests of pith records need: keys from a published seed, a clock that stands still, and factories.
 
-The keys made here are nobody's: their seeds are public, and their ids say TEST.
+The keys made here are nobody's: their seeds are public, and their ids say TEST. Papers of many kinds are in `kinds`,
+broken documents in `broken`, and `generate` makes a folder of both.
 """
 
 from __future__ import annotations
