@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ from arxiv_server import ArxivServer
 from pith_builder import KeyRing, PaperMetadata
 from pith_builder.cli import main
 from pith_builder.sources import pacing
+from pith_builder.store import postgresql as postgresql_
+from pith_builder.store import sqlite
 from postgresql_server import MISSING, Server, running
 
 ROOT = Path(__file__).parent.parent
@@ -103,9 +106,9 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield f"sqlite:///{tmp_path / 'pith.db'}"
         return
     server = request.getfixturevalue("postgresql")
-    url = server.new_database()
+    url = server.empty_database()
     yield url
-    server.drop(url)
+    server.give_back(url)
 
 
 @pytest.fixture
@@ -113,16 +116,73 @@ def sql(store_url: str) -> Callable[..., list[Any]]:
     """What an SQL statement gives, past the store: `sql("SELECT id FROM records WHERE suffix = :s", s="A")`."""
 
     def call(statement: str, **values: Any) -> list[Any]:
-        url = sa.make_url(store_url)
-        engine = sa.create_engine(
-            url.set(drivername={"postgresql": "postgresql+psycopg"}.get(url.drivername, url.drivername)),
-            poolclass=sa.NullPool,
-        )
-        with engine.begin() as connection:
+        with _past(store_url).begin() as connection:
             result = connection.execute(sa.text(statement), values)
             return [tuple(row) for row in result] if result.returns_rows else []
 
     return call
+
+
+def _past(store_url: str) -> sa.Engine:
+    """An engine that nothing of the builder's has a part in."""
+    return sa.create_engine(store_url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
+
+
+@pytest.fixture
+def unguarded(store_url: str, sql: Callable[..., list[Any]]) -> Callable[[str], None]:
+    """Take away what makes a table append-only: `unguarded("receipts")`."""
+
+    def call(table: str) -> None:
+        for change in ("update", "delete"):
+            sql(f"DROP TRIGGER {table}_no_{change}{f' ON {table}' if store_url.startswith('postgresql') else ''}")
+
+    return call
+
+
+@pytest.fixture
+def no_room(store_url: str, sql: Callable[..., list[Any]]) -> Callable[[int], AbstractContextManager[None]]:
+    """While it lasts, the disk is full whenever `current` of a record is written: `with no_room(record_id): ...`."""
+
+    @contextmanager
+    def call(record_id: int) -> Iterator[None]:
+        if store_url.startswith("postgresql"):
+            sql(
+                "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS "
+                "$$ BEGIN RAISE EXCEPTION 'disk is full' USING ERRCODE = 'disk_full'; END $$"
+            )
+            when, then, end = "FOR EACH ROW WHEN", "EXECUTE FUNCTION no_room()", "DROP FUNCTION no_room CASCADE"
+        else:
+            when, then, end = "WHEN", "BEGIN SELECT RAISE(ABORT, 'disk is full'); END", "DROP TRIGGER no_room"
+        sql(f"CREATE TRIGGER no_room BEFORE UPDATE ON current {when} (OLD.record_id = {record_id}) {then}")
+        yield
+        sql(end)
+
+    return call
+
+
+@pytest.fixture
+def locked_store(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
+    """While it lasts, another process holds what a writer needs, and nobody waits for long."""
+    monkeypatch.setattr(sqlite, "_BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(postgresql_, "_LOCK_TIMEOUT_MS", 50)
+
+    @contextmanager
+    def call() -> Iterator[None]:
+        with _past(store_url).connect() as connection:
+            if store_url.startswith("sqlite"):
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                connection.exec_driver_sql("LOCK TABLE current IN EXCLUSIVE MODE")
+            yield
+
+    return call
+
+
+@pytest.fixture
+def at_store(home: Path, store_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """`store_url`, which is the store of all commands of the test."""
+    monkeypatch.setenv("PITH_STORE", store_url)
+    return store_url
 
 
 class Result(NamedTuple):

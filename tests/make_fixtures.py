@@ -81,7 +81,7 @@ def help_of(name: str) -> str:
     return "\n".join(line.rstrip() for line in shown.strip("\n ").splitlines())
 
 
-STORE = ("check", "stats", "migrate", "withdraw", "import")
+STORE = ("check", "stats", "migrate", "backup", "copy", "withdraw", "import")
 
 MOVES = ("rotate", "sign", "retire", "revoke")
 

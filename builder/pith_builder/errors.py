@@ -254,7 +254,16 @@ class SourceThrottled(SourceFailed):
     code = "source_throttled"
 
 
+class SourceRefused(SourceFailed):
+    """The source refuses the question, with an HTTP status that waiting won't change."""
+
+    code = "source_refused"
+
+
 class SourceMalformed(SourceFailed):
     """The source answered what can't be read as what it should be."""
 
     code = "source_malformed"
+
+    def __init__(self, message: str, *, field: str = "", hint: str = "") -> None:
+        super().__init__(message, field=field, hint=hint or "try again later; nothing was built on it")

@@ -56,6 +56,21 @@ def rename(path: Path, to: Path) -> None:
         _sync_folder(to.parent)
 
 
+def adopt(temporary: Path, path: Path, *, replace: bool) -> None:
+    """Give a finished file its name, for good; without `replace` never in the place of another. Raises FileFailed."""
+    with failing("create the file", path):
+        descriptor = os.open(temporary, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if replace:
+            os.replace(temporary, path)
+        else:
+            os.link(temporary, path)
+        _sync_folder(path.parent)
+
+
 def create(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Make a new file with `data`, whole. Raises FileFailed, also where there is one already."""
     with failing("create the file", path), _written_beside(path, data, mode) as temporary:

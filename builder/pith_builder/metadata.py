@@ -110,6 +110,10 @@ class PaperMetadata(msgspec.Struct, frozen=True):
         return ArxivId(self.arxiv_id, self.version)
 
 
+#: How a `Provenance.source` begins that tells what holds at the moment.
+LIVE = "oai:"
+
+
 class Provenance(msgspec.Struct, frozen=True):
     """Where metadata came from, so that a number can be explained later.
 
@@ -128,8 +132,13 @@ class Provenance(msgspec.Struct, frozen=True):
 
     @property
     def said_at(self) -> str | None:
-        """When the source said so: its own time, or else when we read it."""
-        return self.source_time or self.fetched_at
+        """When the source said so: a file at the time that it names, but not after we read it; else when we read it.
+
+        arXiv's OAI-PMH interface says what holds when it is asked; its own time is that of the last change.
+        """
+        if self.source_time is None or self.fetched_at is None or self.source.startswith(LIVE):
+            return self.fetched_at or self.source_time
+        return min(self.source_time, self.fetched_at)
 
 
 NO_SUBMISSION_TIME = "is no time of the form 2024-03-12T13:31:14Z in the years 1900 to 2099"

@@ -27,6 +27,7 @@ def ring_of(home: Path) -> KeyRing:
     return KeyRing.from_json((home / "keys" / "keyring.json").read_bytes())
 
 
+@pytest.mark.usefixtures("at_store")
 def test_number_is_all_that_standard_output_gets(with_key: Run, papers: Run) -> None:
     result = with_key("issue", "--metadata", papers(make_metadata()))
     assert (result.code, result.out) == (0, f"{NUMBER}\n")
@@ -61,6 +62,7 @@ def test_record_of_a_real_paper_differs_from_the_registrys_in_key_and_times_alon
         assert ours[part] == theirs[part], part
 
 
+@pytest.mark.usefixtures("at_store")
 def test_same_metadata_twice_give_the_stored_record_byte_for_byte(with_key: Run, papers: Run) -> None:
     source = papers(make_metadata())
     first = with_key("issue", "--json", "--metadata", source)
@@ -69,6 +71,7 @@ def test_same_metadata_twice_give_the_stored_record_byte_for_byte(with_key: Run,
     assert [event["event"] for event in events(second.err)] == ["record_stored"]
 
 
+@pytest.mark.usefixtures("at_store")
 def test_other_authors_update_the_record(with_key: Run, papers: Run) -> None:
     [old] = with_key("issue", "--json", "--metadata", papers(make_metadata())).lines
     result = with_key("issue", "--json", "--metadata", papers(make_metadata(authors="Grace Hopper")))
@@ -87,6 +90,7 @@ def test_updated_record_verifies_too(with_key: Run, home: Path, papers: Run) -> 
     assert verify(out.encode(), ring_of(home), other).ok
 
 
+@pytest.mark.usefixtures("at_store")
 def test_other_digest_of_a_paper_is_a_new_number_that_follows_the_earlier(with_key: Run, papers: Run) -> None:
     with_key("issue", "--metadata", papers(make_metadata()))
     result = with_key("issue", "--metadata", papers(make_metadata(version=2)))
@@ -141,6 +145,7 @@ def test_without_enrichment_the_stored_one_stays(with_key: Run, root: Path, pape
     assert with_key("issue", "--json", "--metadata", source).out == reviewed
 
 
+@pytest.mark.usefixtures("at_store")
 def test_later_enrichment_updates_the_record(with_key: Run, root: Path, papers: Run) -> None:
     source = papers(make_metadata())
     with_key("issue", "--metadata", source)
@@ -219,6 +224,7 @@ def test_bad_rows_do_not_stop_the_good_ones(with_key: Run, papers: Run) -> None:
     assert with_key("resolve", NUMBER).code == 0
 
 
+@pytest.mark.usefixtures("at_store")
 def test_unknown_licence_leaves_nothing_in_the_store(with_key: Run, papers: Run) -> None:
     assert with_key("2601.00001", "--metadata", papers(make_metadata(license=None))).code == 1
     assert with_key("resolve", "2601.00001").code == 1
@@ -273,6 +279,7 @@ def test_store_of_an_unknown_kind_is_5_without_its_password(with_key: Run, paper
     assert "secret" not in result.err
 
 
+@pytest.mark.usefixtures("at_store")
 def test_real_process_issues_and_verifies(run_process: Run, papers: Run, tmp_path: Path) -> None:
     assert run_process("keys", "generate", "--unencrypted").code == 0
     issued = run_process("2601.00001", "--json", "--metadata", "-", stdin=papers(make_metadata()).read_bytes())

@@ -21,7 +21,7 @@ from pith_builder import Issuer, KeyRing, PithRecord, Provenance, verify
 from pith_builder.cli.progress import shown
 from pith_builder.errors import KeyLocked, StoreFailed
 from pith_builder.keyring import Revocation, RingKey
-from pith_builder.store import Store, sqlite
+from pith_builder.store import Store
 from pith_builder.store import reissue as reissue_module
 from pith_builder.store.reissue import Progress
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
@@ -61,8 +61,8 @@ def rotated(run: Run, put_ring: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def store(home: Path) -> Store:
-    return Store(f"sqlite:///{home / 'pith.db'}")
+def store(at_store: str) -> Store:
+    return Store(at_store)
 
 
 @pytest.fixture
@@ -73,15 +73,6 @@ def issue(store: Store) -> Callable[..., list[PithRecord]]:
         first = store.count() + 1
         papers = [make_metadata(arxiv_id=f"2601.{n:05}") for n in range(first, first + count)]
         return [store.issue(p, Provenance("test"), Issuer(signer, clock=FrozenClock(at))).record for p in papers]
-
-    return call
-
-
-@pytest.fixture
-def sql(home: Path) -> Callable[..., list[Any]]:
-    def call(statement: str, *values: Any) -> list[Any]:
-        with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
-            return connection.execute(statement, values).fetchall()
 
     return call
 
@@ -207,7 +198,7 @@ def test_limit_of_named_records_is_not_used_up_by_refused_ones(rotated: Run, alt
 
 
 def test_limit_is_not_used_up_by_refused_records(rotated: Run, altered: list[PithRecord], sql: Any) -> None:
-    sql("UPDATE records SET canonical = CAST('{' AS BLOB) WHERE id = 1")
+    sql("UPDATE records SET canonical = :it WHERE id = 1", it=b"{")
     assert rotated("reissue", "--limit", "1")[:2] == (1, "reissued 1, refused 2\n")
 
 
@@ -322,7 +313,7 @@ def altered(issue: Any, sql: Any) -> list[PithRecord]:
     """Three records, of which the second has other canonical bytes in the store."""
     records: list[PithRecord] = issue(3)
     other = records[1].canonical_record.to_bytes().replace(b"licenses/by", b"licenses/zz")
-    sql("UPDATE records SET canonical = ? WHERE id = 2", other)
+    sql("UPDATE records SET canonical = :it WHERE id = 2", it=other)
     return records
 
 
@@ -330,7 +321,7 @@ def test_refused_are_told_and_the_others_are_reissued(rotated: Run, altered: lis
     result = rotated("reissue")
     assert (result.code, result.out) == (1, "reissued 2, refused 1\n")
     assert f"refused {altered[1].pith_number}: the stored canonical bytes" in result.err
-    assert sql("SELECT record_id, count(*) FROM receipts GROUP BY 1") == [(1, 2), (2, 1), (3, 2)]
+    assert sql("SELECT record_id, count(*) FROM receipts GROUP BY 1 ORDER BY 1") == [(1, 2), (2, 1), (3, 2)]
 
 
 def test_refused_go_to_a_file_with_reasons(rotated: Run, altered: list[PithRecord], tmp_path: Path) -> None:
@@ -355,7 +346,7 @@ def test_refused_are_a_json_line_each(rotated: Run, altered: list[PithRecord]) -
 def test_refused_record_whose_year_nobody_can_tell_has_the_rest_of_its_number(
     rotated: Run, altered: list[PithRecord], sql: Any
 ) -> None:
-    sql("UPDATE records SET canonical = CAST('{' AS BLOB) WHERE id = 2")
+    sql("UPDATE records SET canonical = :it WHERE id = 2", it=b"{")
     assert rotated("reissue", "--json").lines[0]["input"] == f"pith:{altered[1].number.suffix}"
 
 
@@ -377,7 +368,7 @@ def test_altered_record_that_is_named_is_refused_and_told(
     rotated: Run, altered: list[PithRecord], sql: Any, canonical: bytes | None
 ) -> None:
     if canonical is not None:
-        sql("UPDATE records SET canonical = ? WHERE id = 2", canonical)
+        sql("UPDATE records SET canonical = :it WHERE id = 2", it=canonical)
     result = rotated("reissue", altered[1].number.suffix)
     assert (result.code, result.out) == (1, "reissued 0, refused 1\n")
     assert "don't give the stored digest" in result.err
@@ -390,11 +381,11 @@ def test_file_of_the_refused_that_cannot_be_written_is_5(
 
 
 def test_run_that_ends_early_still_tells_what_it_did(
-    rotated: Run, altered: list[PithRecord], issue: Any, tmp_path: Path, sql: Any, monkeypatch: pytest.MonkeyPatch
+    rotated: Run, altered: list[PithRecord], issue: Any, tmp_path: Path, no_room: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reissue_module, "BATCH", 2)
-    sql("CREATE TRIGGER full BEFORE UPDATE ON current WHEN OLD.record_id = 3 BEGIN SELECT RAISE(ABORT, 'no'); END")
-    result = rotated("reissue", "--refused", tmp_path / "refused.jsonl", "--json")
+    with no_room(3):
+        result = rotated("reissue", "--refused", tmp_path / "refused.jsonl", "--json")
     assert result.code == 5
     assert [line for line in result.lines if "reissued" in line] == [{"reissued": 1, "refused": 1}]
     assert result.lines[-1]["error"]["code"] == "store_failed"
@@ -515,7 +506,10 @@ def test_trusting_a_check_that_was_never_made_is_1_with_the_command(rotated: Run
 
 def test_trusting_the_last_check_is_said(rotated: Run, issue: Any, sql: Any) -> None:
     issue()
-    sql("INSERT INTO checks VALUES (1, '2026-01-03T00:00:00.000000Z', 1, 1, 0)")
+    sql(
+        "INSERT INTO checks (checked_at, last_receipt_id, records, failed) "
+        "VALUES ('2026-01-03T00:00:00.000000Z', 1, 1, 0)"
+    )
     result = rotated("reissue", "--trust-last-check")
     assert (result.code, result.out) == (0, "reissued 1, refused 0\n")
     assert "2026-01-03T00:00:00.000000Z" in result.err
@@ -552,16 +546,17 @@ def test_key_that_is_missing_or_unfit_is_4_however_many_need_it(
     assert signers(store, records) == [1] * count
 
 
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("alias", [False, True], ids=["all", "named"])
 def test_key_is_opened_before_the_store_is_held(
-    rotated: Run, home: Path, issue: Any, monkeypatch: pytest.MonkeyPatch, alias: bool
+    rotated: Run, tmp_path: Path, issue: Any, monkeypatch: pytest.MonkeyPatch, alias: bool
 ) -> None:
     """A passphrase may be asked for then, and nobody else should wait for the answer."""
     [record] = issue()
     held = []
 
     def opening(uri: str, _: object) -> Any:
-        with closing(sqlite3.connect(home / "pith.db", isolation_level=None, timeout=0)) as other:
+        with closing(sqlite3.connect(tmp_path / "pith.db", isolation_level=None, timeout=0)) as other:
             other.execute("BEGIN IMMEDIATE")
             held.append(uri)
         return NEW
@@ -617,12 +612,10 @@ def test_no_store_is_1_and_none_is_made(rotated: Run, home: Path) -> None:
 
 
 def test_locked_store_is_5_and_loses_nothing(
-    rotated: Run, home: Path, store: Store, issue: Any, monkeypatch: pytest.MonkeyPatch
+    rotated: Run, store: Store, issue: Any, locked_store: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = issue(3)
-    monkeypatch.setattr(sqlite, "_BUSY_TIMEOUT_MS", 50)
-    with closing(sqlite3.connect(home / "pith.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with locked_store():
         result = rotated("reissue")
     assert (result.code, result.out) == (5, "reissued 0, refused 0\n")
     assert "another process holds it" in result.err

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +40,9 @@ ALIASES = {
     "paper URL": f"https://pith.science/paper/{SUFFIX[:8]}",
     "API URL": f"https://pith.science/api/pith-number/{SUFFIX}/graph.json",
 }
+
+
+pytestmark = pytest.mark.usefixtures("at_store")
 
 
 @pytest.fixture
@@ -120,31 +121,28 @@ def test_failure_as_json_names_its_input(stored: Run, command: str, alias: str, 
     assert line["input"] == alias
 
 
-def give_neighbour(home: Path, suffix: str) -> None:
-    """Give the second paper a suffix that shares the beginning of the first one's."""
-    with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
-        connection.execute("UPDATE records SET suffix = ? WHERE arxiv_id = 'hep-th/9901001'", (suffix,))
+@pytest.fixture
+def neighbour(stored: Run, sql: Run) -> None:
+    """The second paper's suffix shares the beginning of the first one's."""
+    sql("UPDATE records SET suffix = :suffix WHERE arxiv_id = 'hep-th/9901001'", suffix=SUFFIX[:8] + "7" * 18)
 
 
 @pytest.mark.parametrize("command", ["show", "resolve"])
-def test_ambiguous_short_form_lists_the_candidates(stored: Run, home: Path, command: str) -> None:
-    give_neighbour(home, SUFFIX[:8] + "7" * 18)
+def test_ambiguous_short_form_lists_the_candidates(stored: Run, neighbour: None, command: str) -> None:
     result = stored(command, f"pith:{SUFFIX[:8]}")
     assert (result.code, result.out) == (1, "")
     assert f"  {NUMBER} 2601.00001v1\n" in result.err
     assert " hep-th/9901001v1\n" in result.err
 
 
-def test_ambiguous_short_form_as_json_lists_the_candidates(stored: Run, home: Path) -> None:
-    give_neighbour(home, SUFFIX[:8] + "7" * 18)
+def test_ambiguous_short_form_as_json_lists_the_candidates(stored: Run, neighbour: None) -> None:
     [line] = stored("resolve", SUFFIX[:8], "--json").lines
     assert line["error"]["code"] == "ambiguous"
     assert len(line["error"]["candidates"]) == 2
 
 
 @pytest.mark.parametrize("length", [12, 16, 26])
-def test_more_of_the_number_settles_it(stored: Run, home: Path, length: int) -> None:
-    give_neighbour(home, SUFFIX[:8] + "7" * 18)
+def test_more_of_the_number_settles_it(stored: Run, neighbour: None, length: int) -> None:
     assert stored("resolve", SUFFIX[:length]).out == f"{NUMBER}\n"
 
 
@@ -193,10 +191,9 @@ def test_provenance_tells_where_the_metadata_came_from(stored: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "resolve"])
-def test_record_issued_in_error_is_shown_with_the_notice(stored: Run, home: Path, command: str) -> None:
-    with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
-        notice = json.dumps({"at": "2026-02-03T00:00:00Z", "reason": "wrong title"}).encode()
-        connection.execute("UPDATE records SET withdrawn = ? WHERE suffix = ?", (notice, SUFFIX))
+def test_record_issued_in_error_is_shown_with_the_notice(stored: Run, sql: Run, command: str) -> None:
+    notice = json.dumps({"at": "2026-02-03T00:00:00Z", "reason": "wrong title"}).encode()
+    sql("UPDATE records SET withdrawn = :notice WHERE suffix = :suffix", notice=notice, suffix=SUFFIX)
     result = stored(command, "2601.00001", "--json")
     assert (result.code, result.err) == (0, "withdrawn on 2026-02-03T00:00:00Z: wrong title\n")
     assert result.lines[0]["pith_number"] == str(NUMBER)
@@ -272,16 +269,12 @@ def test_all_of_a_paper_with_one_number(stored: Run) -> None:
     assert stored("resolve", "2601.00001", "--all").out == f"{NUMBER} 2601.00001v1\n"
 
 
-def test_withdrawn_among_all_is_marked(several: Run, home: Path) -> None:
-    with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
-        connection.execute(
-            """UPDATE records SET withdrawn = '{"at":"2026-02-03","reason":"wrong"}' WHERE version = 2"""
-        )
+def test_withdrawn_among_all_is_marked(several: Run, sql: Run) -> None:
+    sql("UPDATE records SET withdrawn = :mark WHERE version = 2", mark=b'{"at":"2026-02-03","reason":"wrong"}')
     result = several("resolve", "2601.00001", "--all")
     assert result.out.splitlines()[0] == f"{NUMBERS[2]} 2601.00001v2 differs in version; withdrawn: wrong"
     assert several("resolve", "2601.00001", "--all", "--json").lines[0]["withdrawn"]["reason"] == "wrong"
 
 
-def test_ambiguous_short_form_stays_ambiguous_with_all(stored: Run, home: Path) -> None:
-    give_neighbour(home, SUFFIX[:8] + "7" * 18)
+def test_ambiguous_short_form_stays_ambiguous_with_all(stored: Run, neighbour: None) -> None:
     assert stored("resolve", SUFFIX[:8], "--all").code == 1

@@ -1,17 +1,20 @@
-"""`pith-build store check`."""
+"""`pith-build store check`, `stats` and `migrate`."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pith_builder.store.database import NEWEST
 from pith_builder.testing import make_metadata
 
 Run = Callable[..., Any]
+
+
+pytestmark = pytest.mark.usefixtures("at_store")
 
 
 def test_a_sound_store_passes(with_key: Run, papers: Run) -> None:
@@ -20,10 +23,9 @@ def test_a_sound_store_passes(with_key: Run, papers: Run) -> None:
     assert (result.code, result.out) == (0, "2 records, 0 failed\n")
 
 
-def test_a_fault_is_a_line_and_exit_1(with_key: Run, papers: Run, home: Path) -> None:
+def test_a_fault_is_a_line_and_exit_1(with_key: Run, papers: Run, sql: Run) -> None:
     with_key("issue", "--metadata", papers(make_metadata()))
-    with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
-        connection.execute("UPDATE records SET canonical = x'7b'")
+    sql("UPDATE records SET canonical = :it", it=b"{")
     result = with_key("store", "check", "--json")
     assert result.code == 1
     failure, summary = result.lines
@@ -69,10 +71,10 @@ def test_stats_make_no_store(run: Run, home: Path) -> None:
 # --- migrate ----------------------------------------------------------------------------------------------------
 
 
-def test_migrate_makes_an_empty_store_and_then_changes_nothing(run: Run, home: Path) -> None:
+def test_migrate_makes_an_empty_store_and_then_changes_nothing(run: Run, sql: Run) -> None:
     first = run("store", "migrate")
     assert (first.code, first.out) == (0, f"none -> {NEWEST}\n")
-    assert (home / "pith.db").exists()
+    assert sql("SELECT count(*) FROM records") == [(0,)]
     assert run("store", "migrate").out == f"{NEWEST} -> {NEWEST}\n"
 
 
@@ -80,10 +82,9 @@ def test_migrate_as_json(run: Run) -> None:
     assert run("store", "migrate", "--json").lines == [{"from": None, "to": NEWEST}]
 
 
-def test_migrate_leaves_a_schema_of_the_future_alone(run: Run, home: Path) -> None:
+def test_migrate_leaves_a_schema_of_the_future_alone(run: Run, sql: Run) -> None:
     run("store", "migrate")
-    with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    sql("UPDATE alembic_version SET version_num = '9999'")
     result = run("store", "migrate")
     assert (result.code, result.out) == (5, "")
     assert "a newer one" in result.err

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import time_machine
 
 import arxiv_server as play
 from arxiv_server import ArxivServer, ServedPaper
@@ -16,6 +18,7 @@ from pith_builder.store import Store
 from pith_builder.testing import make_metadata
 
 Run = Callable[..., Any]
+DOWN = play.retry_later(100_000)
 DAYS = ("2026-01-02", "2026-01-03", "2026-01-03", "2026-02-01", "2026-11-30")
 
 
@@ -117,10 +120,56 @@ def test_enrichment_that_was_given_stays(
     assert json.loads(with_key("show", "2601.00001", "--part", "paper").out)["headline"]
 
 
-def test_older_word_of_the_source_changes_nothing(sync: Run, served: ArxivServer, with_key: Run, papers: Run) -> None:
-    with_key("issue", "--metadata", papers(paper(1, authors="Given Today")))
-    assert sync("--from", "2026-01-01", "--until", "2026-01-02")["stored"] == 1
-    assert json.loads(with_key("show", "2601.00001", "--part", "paper").out)["authors_text"] == "Given Today"
+def authors_of(run: Run) -> str:
+    return str(json.loads(run("show", "2601.00001", "--part", "paper").out)["authors_text"])
+
+
+def test_what_arxiv_says_now_takes_the_place_of_what_a_file_said(
+    sync: Run, served: ArxivServer, with_key: Run, papers: Run
+) -> None:
+    with_key("issue", "--metadata", papers(paper(1, authors="Of A File")))
+    assert sync("--from", "2026-01-01", "--until", "2026-01-02")["updated"] == 1
+    assert authors_of(with_key) == "Ada Lovelace, Charles Babbage, Emmy Noether"
+
+
+def test_word_of_an_older_snapshot_changes_nothing_that_arxiv_said(
+    sync: Run, served: ArxivServer, with_key: Run, papers: Run
+) -> None:
+    sync("--from", "2026-01-01")
+    metadata = paper(1)
+    row = {name: getattr(metadata, name) for name in ("title", "abstract", "categories", "license")}
+    row |= {"id": metadata.arxiv_id, "authors": "Of An Old Snapshot", "update_date": "2026-11-01"}
+    row |= {"versions": [{"version": "v1", "created": "Thu, 1 Jan 2026 12:00:00 GMT"}]}
+    assert "event=record_stored" in with_key("issue", "--metadata", papers(row)).err
+    assert authors_of(with_key) == "Ada Lovelace, Charles Babbage, Emmy Noether"
+
+
+def test_atom_never_takes_the_place_of_what_oai_said(sync: Run, served: ArxivServer, with_key: Run) -> None:
+    sync("--from", "2026-01-01")
+    served.papers["2601.00001"].authors = 'Erwin Schr\\"odinger'
+    licence = ("--license", str(make_metadata().license))
+    assert "event=record_stored" in with_key("issue", "2601.00001", "--source", "atom", *licence).err
+
+
+def test_correction_that_is_taken_back_makes_the_first_number_the_newest_again(
+    sync: Run, served: ArxivServer, with_key: Run
+) -> None:
+    numbers = []
+    for n, text in enumerate(["Paper 1", "Another", "Paper 1", "Another"]):
+        served.papers["2601.00001"].title = text
+        with time_machine.travel(datetime.now(UTC) + timedelta(minutes=n)):
+            sync("--from", "2026-01-01")
+        numbers.append(with_key("resolve", "2601.00001").out)
+    assert numbers[0] != numbers[1]
+    assert numbers[2:] == numbers[:2]
+
+
+def test_source_whose_days_are_ahead_can_still_be_corrected(sync: Run, served: ArxivServer, with_key: Run) -> None:
+    served.papers["2601.00001"].datestamp = "2099-01-01"
+    sync("--from", "2026-01-01")
+    served.papers["2601.00001"].authors = "A Corrected Name"
+    served.papers["2601.00001"].datestamp = "2026-11-30"
+    assert sync("--from", "2026-01-01")["updated"] == 1
 
 
 # --- going on -----------------------------------------------------------------------------------------------------
@@ -162,8 +211,8 @@ def test_sets_and_sources_go_on_apart(sync: Run, served: ArxivServer, with_key: 
 
 
 def test_interrupted_sync_goes_on_behind_its_last_page(sync: Run, served: ArxivServer, stored: Run) -> None:
-    served.script += [play.normal(), play.normal(), play.status(404)]
-    assert sync("--from", "2026-01-01", code=5)["error"]["code"] == "source_unreachable"
+    served.script += [play.normal(), play.normal(), DOWN]
+    assert sync("--from", "2026-01-01", code=5)["error"]["code"] == "source_throttled"
     assert len(stored()) == 4
     asked = requests(served)
     served.requests.clear()
@@ -173,15 +222,15 @@ def test_interrupted_sync_goes_on_behind_its_last_page(sync: Run, served: ArxivS
 
 
 def test_summary_of_an_interrupted_sync_comes_before_its_error(with_key: Run, served: ArxivServer) -> None:
-    served.script += [play.normal(), play.status(404)]
+    served.script += [play.normal(), DOWN]
     first, last = with_key("sync", "--from", "2026-01-01", "--json").lines
-    assert (first["issued"], last["error"]["code"]) == (2, "source_unreachable")
+    assert (first["issued"], last["error"]["code"]) == (2, "source_throttled")
 
 
 def test_sync_without_a_day_ends_what_was_interrupted_and_then_goes_on(
     sync: Run, served: ArxivServer, stored: Run
 ) -> None:
-    served.script += [play.normal(), play.status(404)]
+    served.script += [play.normal(), DOWN]
     sync("--from", "2026-01-01", code=5)
     served.requests.clear()
     assert sync()["issued"] == 3
@@ -190,7 +239,7 @@ def test_sync_without_a_day_ends_what_was_interrupted_and_then_goes_on(
 
 
 def test_interrupted_sync_is_not_lost_behind_another_one(sync: Run, served: ArxivServer, stored: Run) -> None:
-    served.script += [play.normal(), play.status(404)]
+    served.script += [play.normal(), DOWN]
     sync("--from", "2026-01-01", code=5)
     sync("--from", "2026-11-30")
     sync()
@@ -198,7 +247,7 @@ def test_interrupted_sync_is_not_lost_behind_another_one(sync: Run, served: Arxi
 
 
 def test_token_that_expired_starts_the_list_over(sync: Run, served: ArxivServer, stored: Run) -> None:
-    served.script += [play.normal(), play.status(404)]
+    served.script += [play.normal(), DOWN]
     sync("--from", "2026-01-01", code=5)
     served.expire_tokens()
     assert what(sync("--from", "2026-01-01"), "issued", "stored", "restarted") == [3, 2, 1]
@@ -249,6 +298,48 @@ def test_record_that_can_not_be_issued_is_told_and_the_others_go_on(
     assert stored() == ALL - {"2601.00002v1"}
 
 
+def test_day_that_the_source_refuses_does_not_stand_in_the_way_later(
+    sync: Run, served: ArxivServer, with_key: Run
+) -> None:
+    sync("--from", "2026-01-01")
+    served.script.append(play.status(400))
+    sync("--from", "1026-01-01", code=5)
+    assert sync()["pages"] == 1
+
+
+def test_list_that_fails_does_not_stop_the_next_one(sync: Run, served: ArxivServer, stored: Run) -> None:
+    served.script += [play.normal(), DOWN]
+    sync("--from", "2026-01-01", code=5)
+    served.add(ServedPaper.of(paper(9), "2026-11-30"))
+    broken = play.changed(lambda body: body.replace(b"<ListRecords>", b"<ListRecords>?"))
+    served.script.append(broken)
+    assert sync(code=5)["error"]["code"] == "source_malformed"
+    assert "2601.00009v1" in stored()
+    assert sync("--restart")["restarted"] == 0
+    assert stored() == ALL | {"2601.00009v1"}
+
+
+def test_list_can_be_read_from_its_beginning(sync: Run, served: ArxivServer) -> None:
+    served.script += [play.normal(), DOWN]
+    sync("--from", "2026-01-01", code=5)
+    assert what(sync("--from", "2026-01-01", "--restart"), "records", "stored") == [5, 2]
+
+
+@pytest.mark.parametrize("refusal", [400, 404, 410, "badArgument", "noRecordsMatch"])
+def test_token_that_is_refused_in_another_way_starts_the_list_over_too(
+    sync: Run, served: ArxivServer, stored: Run, refusal: int | str, root: Path
+) -> None:
+    error = (root / "tests" / "wire" / "oai_error.xml").read_bytes()
+    answer = (
+        play.status(refusal)
+        if isinstance(refusal, int)
+        else play.body(error.replace(b"idDoesNotExist", refusal.encode()))
+    )
+    served.script += [play.normal(), answer]
+    assert sync("--from", "2026-01-01")["restarted"] == 1
+    assert stored() == ALL
+
+
 def test_deleted_record_is_told_and_nothing_is_deleted(
     sync: Run, served: ArxivServer, stored: Run, with_key: Run
 ) -> None:
@@ -291,7 +382,7 @@ def test_dry_run_tells_new_changed_and_unchanged_apart(sync: Run, served: ArxivS
 
 
 def test_dry_run_leaves_an_interrupted_sync_where_it_was(sync: Run, served: ArxivServer) -> None:
-    served.script += [play.normal(), play.status(404)]
+    served.script += [play.normal(), DOWN]
     sync("--from", "2026-01-01", code=5)
     assert sync("--from", "2026-01-01", "--dry-run")["issued"] == 3
     assert sync("--from", "2026-01-01")["issued"] == 3
@@ -334,7 +425,7 @@ def test_two_syncs_at_once_are_refused(with_key: Run, arxiv: ArxivServer, home: 
 def test_records_know_the_page_that_they_came_from(sync: Run, served: ArxivServer, with_key: Run) -> None:
     sync("--from", "2026-01-01")
     provenance = json.loads(with_key("show", "2601.00004", "--provenance").out)
-    assert provenance["source_time"] == "2026-02-01T00:00:00Z"
+    assert provenance["source"] == f"oai:{served.oai_url}"
     raw = with_key("show", "2601.00004", "--raw").out
     assert "oai:arXiv.org:2601.00004" in raw
     assert "oai:arXiv.org:2601.00001" not in raw

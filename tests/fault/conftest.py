@@ -1,13 +1,13 @@
-"""What the fault tests share: a store looked at from outside, with sqlite3 and nothing of the builder's."""
+"""What the fault tests share: a store looked at from outside, past the builder's own store."""
 
 from __future__ import annotations
 
-import sqlite3
+import os
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from pith_builder import KeyRing, verify
 from pith_builder.store import Store
@@ -18,15 +18,18 @@ def sound_records(home: Path) -> Callable[[], int]:
     """How many records the store has, after checking that each is whole, has one receipt and verifies."""
 
     def count() -> int:
-        with closing(sqlite3.connect(home / "pith.db")) as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
-            numbers = [suffix for (suffix,) in connection.execute("SELECT suffix FROM records")]
-            receipts = connection.execute(
+        url = os.environ.get("PITH_STORE", f"sqlite:///{home / 'pith.db'}")
+        engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
+        with engine.begin() as connection:
+            if url.startswith("sqlite"):
+                assert connection.exec_driver_sql("PRAGMA integrity_check").all() == [("ok",)]
+                assert connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
+            numbers = connection.exec_driver_sql("SELECT suffix FROM records").scalars().all()
+            receipts = connection.exec_driver_sql(
                 "SELECT r.suffix FROM receipts JOIN records r ON r.id = receipts.record_id"
-            ).fetchall()
-        assert sorted(suffix for (suffix,) in receipts) == sorted(numbers)
-        store = Store(f"sqlite:///{home / 'pith.db'}")
+            )
+            assert sorted(receipts.scalars()) == sorted(numbers)
+        store = Store(url)
         ring = KeyRing.from_json((home / "keys" / "keyring.json").read_bytes())
         for number in numbers:
             assert verify(store.get(number).record.to_json(), ring).ok

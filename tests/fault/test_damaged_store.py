@@ -50,15 +50,14 @@ def test_folder_in_the_place_of_the_store_is_5(issue: Callable[[], Any], home: P
     assert (result.code, result.out) == (5, "")
 
 
-def test_schema_newer_than_known_is_5_and_stays(issue: Callable[[], Any], with_key: Run, home: Path) -> None:
+@pytest.mark.usefixtures("at_store")
+def test_schema_newer_than_known_is_5_and_stays(issue: Callable[[], Any], with_key: Run, sql: Run) -> None:
     assert issue().code == 0
-    with closing(sqlite3.connect(home / "pith.db")) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    sql("UPDATE alembic_version SET version_num = '9999'")
     result = with_key("resolve", "2601.00001")
     assert (result.code, result.out) == (5, "")
     assert "the version of pith-build that wrote it, or a newer one" in result.err
-    with closing(sqlite3.connect(home / "pith.db")) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("9999",)]
+    assert sql("SELECT version_num FROM alembic_version") == [("9999",)]
 
 
 def test_empty_file_becomes_a_store(issue: Callable[[], Any], home: Path) -> None:

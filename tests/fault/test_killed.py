@@ -8,14 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pith_builder import KeyRing
 from pith_builder.signers import ring_file
 
 Run = Callable[..., Any]
 
 
+@pytest.mark.usefixtures("at_store")
 def test_kill_at_any_moment_of_issuing_leaves_no_half_record(
-    with_key: Run, start: Run, home: Path, registry: Path, sound_records: Callable[[], int]
+    with_key: Run, start: Run, registry: Path, sound_records: Callable[[], int]
 ) -> None:
     """The moment is a number of records that the process has told of; nothing is waited for after that."""
     chance = random.Random(2)

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Run = Callable[..., Any]
 WRITERS = 8
 
 
+@pytest.mark.usefixtures("at_store")
 def test_writers_of_the_same_papers_end_with_one_record_and_one_receipt_each(
-    with_key: Run, start: Run, home: Path, registry: Path, tmp_path: Path, sound_records: Callable[[], int]
+    with_key: Run, start: Run, registry: Path, tmp_path: Path, sound_records: Callable[[], int]
 ) -> None:
-    assert not (home / "pith.db").exists()
     outputs = [tmp_path / f"out{n}" for n in range(WRITERS)]
     processes = []
     for output in outputs:

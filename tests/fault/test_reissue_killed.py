@@ -10,11 +10,9 @@ import re
 import resource
 import shutil
 import signal
-import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from pith_builder.store import Store, database, sqlite
 from pith_builder.store.reissue import Progress, Refusal, Reissue
 from pith_builder.store.store import insert_record
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
+from postgresql_server import Server
 
 Run = Callable[..., Any]
 RECORDS = 6000
@@ -46,16 +45,36 @@ def issued() -> list[PithRecord]:
     return [issuer.issue(make_metadata(arxiv_id=f"2601.{n:05}")) for n in range(1, RECORDS + 1)]
 
 
-@pytest.fixture(scope="module")
-def filled(issued: list[PithRecord], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of them."""
-    path = tmp_path_factory.mktemp("filled") / "pith.db"
-    with database.writing(Store(f"sqlite:///{path}").engine) as connection:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def filled(
+    request: pytest.FixtureRequest, issued: list[PithRecord], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The URL of a store of them, on each database in turn."""
+    server = request.getfixturevalue("postgresql") if request.param == "postgresql" else None
+    url = server.new_database() if server else f"sqlite:///{tmp_path_factory.mktemp('filled') / 'pith.db'}"
+    engine = Store(url).engine
+    with database.writing(engine) as connection:
         for record in issued:
             assert insert_record(connection, record, None, Provenance("test"), record.receipt.signed_at)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return path
+    if server is None:
+        with database.reading(engine) as connection:
+            connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    engine.dispose()
+    yield url
+    if server:
+        server.drop(url)
+
+
+@pytest.fixture
+def store_url(filled: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a copy of it."""
+    if filled.startswith("sqlite"):
+        yield f"sqlite:///{shutil.copy(filled.removeprefix('sqlite:///'), tmp_path / 'pith.db')}"
+        return
+    server = request.getfixturevalue("postgresql")
+    url = server.copy(filled)
+    yield url
+    server.drop(url)
 
 
 @pytest.fixture
@@ -69,54 +88,70 @@ def rotated(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def path(rotated: Run, filled: Path, home: Path) -> Path:
-    """The store in that home."""
-    return Path(shutil.copy(filled, home / "pith.db"))
-
-
-def rows(path: Path, statement: str) -> list[Any]:
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute(statement).fetchall()
-
-
-def reissued(path: Path) -> int:
+def reissued(at_store: str, sql: Run) -> Callable[[], int]:
     """How many records have a new receipt, after checking that each has just the one that its columns name."""
     new_key = NEW_RING.keys[0].fingerprint
-    [(receipts, new)] = rows(  # in one statement, which sees one state of a store at work
-        path,
-        f"SELECT (SELECT count(*) FROM receipts), (SELECT count(*) FROM current WHERE key_fingerprint = '{new_key}')",
-    )
-    assert receipts == RECORDS + new
-    assert rows(path, "SELECT record_id FROM receipts GROUP BY 1 HAVING count(*) > 2") == []
-    return int(new)
+
+    def call() -> int:
+        [(receipts, new)] = sql(  # in one statement, which sees one state of a store at work
+            "SELECT (SELECT count(*) FROM receipts), (SELECT count(*) FROM current WHERE key_fingerprint = :key)",
+            key=new_key,
+        )
+        assert receipts == RECORDS + new
+        assert sql("SELECT record_id FROM receipts GROUP BY 1 HAVING count(*) > 2") == []
+        return int(new)
+
+    return call
 
 
-def check_all_reissued(path: Path, issued: list[PithRecord]) -> None:
+@pytest.fixture
+def check_all_reissued(at_store: str, sql: Run, issued: list[PithRecord]) -> Callable[[], None]:
     """Every record verifies under the new key; its history is the old receipt and one new one."""
-    assert rows(path, "PRAGMA integrity_check") == [("ok",)]
-    history: dict[str, list[Receipt]] = {}
-    for digest, receipt in rows(
-        path,
-        "SELECT hex(canonical_sha256), receipt FROM receipts JOIN records r ON r.id = record_id ORDER BY receipts.id",
-    ):
-        history.setdefault(digest.lower(), []).append(msgspec.json.decode(receipt, type=Receipt))
-    assert len(history) == RECORDS
-    for record in issued:
-        old, new = history[record.canonical_sha256]
-        assert old == record.receipt
-        assert new.first_computed_at == old.first_computed_at
-        assert new.is_signed_by(NEW.public_key, bytes.fromhex(record.canonical_sha256))
-    store = Store(f"sqlite:///{path}")
-    for record in issued[::20]:
-        stored = store.get(record.pith_number).record
-        assert verify(stored.to_json(), NEW_RING).ok
-        assert stored.replace(receipt=record.receipt, updated_at=record.updated_at) == record
+
+    def call() -> None:
+        if at_store.startswith("sqlite"):
+            assert sql("PRAGMA integrity_check") == [("ok",)]
+        history: dict[str, list[Receipt]] = {}
+        for digest, receipt in sql(
+            "SELECT canonical_sha256, receipt FROM receipts JOIN records r ON r.id = record_id ORDER BY receipts.id"
+        ):
+            history.setdefault(digest.hex(), []).append(msgspec.json.decode(receipt, type=Receipt))
+        assert len(history) == RECORDS
+        for record in issued:
+            old, new = history[record.canonical_sha256]
+            assert old == record.receipt
+            assert new.first_computed_at == old.first_computed_at
+            assert new.is_signed_by(NEW.public_key, bytes.fromhex(record.canonical_sha256))
+        store = Store(at_store)
+        for record in issued[::20]:
+            stored = store.get(record.pith_number).record
+            assert verify(stored.to_json(), NEW_RING).ok
+            assert stored.replace(receipt=record.receipt, updated_at=record.updated_at) == record
+
+    return call
 
 
-def _run(path: Path, signer: Any = NEW, **options: Any) -> Iterator[Progress]:
+@pytest.fixture
+def check_reissued_and_updated(at_store: str, sql: Run) -> Callable[[int], None]:
+    """Every record has one new receipt, and so many have other authors, with the earlier block in the history."""
+
+    def call(updated: int) -> None:
+        assert sql("SELECT count(*) FROM receipts") == [(2 * RECORDS,)]
+        assert sql("SELECT record_id FROM receipts GROUP BY 1 HAVING count(*) > 2") == []
+        assert sql("SELECT count(DISTINCT record_id), count(*) FROM earlier_blocks") == [(updated, updated)]
+        store = Store(at_store)
+        for n in (1, updated // 2, updated, updated + 1):
+            record = store.get(f"2601.{n:05}").record
+            assert verify(record.to_json(), NEW_RING).ok
+            assert (record.paper.authors_text == "Grace Hopper") == (n <= updated)
+
+    return call
+
+
+def _run(url: str, signer: Any = NEW, **options: Any) -> Iterator[Progress]:
     """The steps of a run in this process."""
     clock = FrozenClock(START + timedelta(days=30))
-    return Reissue(Store(f"sqlite:///{path}"), RING, signer, Profile(), clock, **options).run_all()
+    return Reissue(Store(url), RING, signer, Profile(), clock, **options).run_all()
 
 
 def kill_at_random(
@@ -133,51 +168,89 @@ def kill_at_random(
 
 
 def test_kill_at_any_moment_leaves_old_and_new_receipts_and_the_next_run_goes_on(
-    rotated: Run, start: Run, path: Path, issued: list[PithRecord]
+    rotated: Run, start: Run, reissued: Callable[[], int], check_all_reissued: Callable[[], None]
 ) -> None:
     chance = random.Random(3)
     seen, killed = [0], 0
     for _ in range(KILLS):
         before = seen[-1]
         process = start("reissue")
-        killed += kill_at_random(process, chance, lambda: reissued(path) > before, 0.6)  # noqa: B023  # used at once
-        seen.append(reissued(path))
+        killed += kill_at_random(process, chance, lambda: reissued() > before, 0.6)  # noqa: B023  # used at once
+        seen.append(reissued())
     assert killed > KILLS // 2  # the last ones may be done before the signal comes
     assert len(set(seen)) > 3
     assert seen == sorted(seen)
     result = rotated("reissue")
     assert (result.code, result.err) == (0, "")
     assert result.out == f"reissued {RECORDS - seen[-1]}, refused 0\n"
-    check_all_reissued(path, issued)
+    check_all_reissued()
     assert rotated("reissue").out == "reissued 0, refused 0\n"
 
 
-def test_interrupt_is_130_and_keeps_the_work_so_far(rotated: Run, start: Run, path: Path) -> None:
+def test_interrupt_is_130_and_keeps_the_work_so_far(rotated: Run, start: Run, reissued: Callable[[], int]) -> None:
     process = start("reissue")
-    while process.poll() is None and not reissued(path):
+    while process.poll() is None and not reissued():
         pass
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
-    done = reissued(path)
+    done = reissued()
     assert (process.returncode, out.decode()) == (130, f"reissued {done}, refused 0\n")
     assert b"Traceback" not in err
     assert 0 < done < RECORDS
     assert rotated("reissue").out == f"reissued {RECORDS - done}, refused 0\n"
 
 
-def test_processes_at_once_reissue_none_twice(start: Run, path: Path, issued: list[PithRecord]) -> None:
+@pytest.mark.usefixtures("rotated", "at_store")
+def test_processes_at_once_reissue_none_twice(start: Run, check_all_reissued: Callable[[], None]) -> None:
     processes = [start("reissue", "--json") for _ in range(3)]
     done = [json.loads(process.communicate(timeout=120)[0]) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert sum(line["reissued"] for line in done) == RECORDS
-    check_all_reissued(path, issued)
+    check_all_reissued()
 
 
-def test_record_may_be_issued_while_others_are_reissued(start: Run, path: Path, papers: Run, run: Run) -> None:
+@pytest.mark.usefixtures("rotated", "at_store")
+def test_record_may_be_issued_while_others_are_reissued(start: Run, papers: Run, run: Run, sql: Run) -> None:
     process = start("reissue")
     result = run("issue", "--metadata", papers(make_metadata(arxiv_id="2602.00001")))
     assert (result.code, process.wait(timeout=120)) == (0, 0)
-    assert rows(path, "SELECT count(DISTINCT key_fingerprint), count(*) FROM current") == [(1, RECORDS + 1)]
+    assert sql("SELECT count(DISTINCT key_fingerprint), count(*) FROM current") == [(1, RECORDS + 1)]
+
+
+@pytest.mark.usefixtures("rotated", "at_store")
+def test_records_may_be_updated_while_they_are_reissued(
+    start: Run, run: Run, papers: Run, check_reissued_and_updated: Callable[[int], None]
+) -> None:
+    updated = 400
+    source = papers(*(make_metadata(arxiv_id=f"2601.{n:05}", authors="Grace Hopper") for n in range(updated, 0, -1)))
+    processes = [start("reissue") for _ in range(2)]
+    result = run("issue", "--metadata", source)
+    assert (result.code, result.err.count("record_updated")) == (0, updated)
+    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    check_reissued_and_updated(updated)
+
+
+@pytest.mark.parametrize("filled", ["postgresql"], indirect=True)
+def test_crash_of_the_server_keeps_the_batches_before(
+    rotated: Run,
+    start: Run,
+    reissued: Callable[[], int],
+    check_all_reissued: Callable[[], None],
+    postgresql: Server,
+) -> None:
+    process = start("reissue")
+    while process.poll() is None and not reissued():
+        pass
+    postgresql.stop("immediate")
+    out, err = process.communicate(timeout=60)
+    postgresql.start()
+    assert process.returncode == 5
+    assert b"Traceback" not in err
+    done = reissued()
+    told = int(out.split()[1].strip(b","))
+    assert done in (told, told + 500)  # the answer to a commit may be lost
+    assert rotated("reissue").out == f"reissued {RECORDS - done}, refused 0\n"
+    check_all_reissued()
 
 
 # --- the signer -------------------------------------------------------------------------------------------------
@@ -198,14 +271,16 @@ class Failing:
         return NEW.sign(message)
 
 
-def test_signer_that_fails_every_1000th_time_loses_nothing(path: Path, issued: list[PithRecord]) -> None:
+def test_signer_that_fails_every_1000th_time_loses_nothing(
+    at_store: str, check_all_reissued: Callable[[], None]
+) -> None:
     dropped = RECORDS // 1000
     for expected in ((RECORDS - dropped, dropped), (dropped, 0)):
         refused: list[Refusal] = []
-        *_, last = _run(path, Failing(), refused=refused.append)
+        *_, last = _run(at_store, Failing(), refused=refused.append)
         assert (last.reissued, last.refused) == expected
         assert len(refused) == last.refused
-    check_all_reissued(path, issued)
+    check_all_reissued()
 
 
 # --- the disk ---------------------------------------------------------------------------------------------------
@@ -221,26 +296,32 @@ def no_larger_than(size: int) -> Callable[[], None]:
     return limit
 
 
+@pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("size", [0, 40_000, 1_000_000, 3_000_000])
 def test_disk_that_is_full_is_5_and_the_next_run_goes_on(
-    rotated: Run, run_process: Run, path: Path, issued: list[PithRecord], size: int
+    rotated: Run, run_process: Run, reissued: Callable[[], int], check_all_reissued: Callable[[], None], size: int
 ) -> None:
     result = run_process("reissue", preexec_fn=no_larger_than(size))
     assert result.code == 5
     assert "make room on the disk" in result.err
     assert "Traceback" not in result.err
-    done = reissued(path)
+    done = reissued()
     assert done < RECORDS
     assert result.out in ("", f"reissued {done}, refused 0\n")  # nothing, where the store could not even be opened
     assert bool(result.out) or not done
     assert rotated("reissue").out == f"reissued {RECORDS - done}, refused 0\n"
-    check_all_reissued(path, issued)
+    check_all_reissued()
 
 
+@pytest.mark.parametrize("filled", ["sqlite"], indirect=True)
 def test_database_that_may_have_no_more_pages_keeps_the_batches_before(
-    path: Path, issued: list[PithRecord], monkeypatch: pytest.MonkeyPatch
+    at_store: str,
+    sql: Run,
+    reissued: Callable[[], int],
+    check_all_reissued: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    [(pages,)] = rows(path, "PRAGMA page_count")
+    [(pages,)] = sql("PRAGMA page_count")
     real = sqlite._configure
 
     def limited(connection: Any, record: object) -> None:
@@ -250,28 +331,25 @@ def test_database_that_may_have_no_more_pages_keeps_the_batches_before(
     with monkeypatch.context() as patch:
         patch.setattr(sqlite, "_configure", limited)
         with pytest.raises(StoreFailed, match="full"):
-            list(_run(path))
-    done = reissued(path)
+            list(_run(at_store))
+    done = reissued()
     assert 0 < done < RECORDS
-    *_, last = _run(path)
+    *_, last = _run(at_store)
     assert last.reissued == RECORDS - done
-    check_all_reissued(path, issued)
+    check_all_reissued()
 
 
 # --- other processes hold the store -----------------------------------------------------------------------------
 
 
 def test_lock_in_the_middle_of_a_run_keeps_the_batches_before(
-    path: Path, issued: list[PithRecord], monkeypatch: pytest.MonkeyPatch
+    at_store: str, reissued: Callable[[], int], locked_store: Any
 ) -> None:
-    monkeypatch.setattr(sqlite, "_BUSY_TIMEOUT_MS", 50)
-    steps = _run(path)
+    steps = _run(at_store)
     next(steps)
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreFailed, match="locked"):
-            next(steps)
-    assert reissued(path) == 500
+    with locked_store(), pytest.raises(StoreFailed, match="lock"):
+        next(steps)
+    assert reissued() == 500
 
 
 # --- files ------------------------------------------------------------------------------------------------------

@@ -88,3 +88,20 @@ def test_server_that_dies_in_the_middle_of_a_page_costs_nothing(
     assert with_key("sync", "--from", "2026-01-01", "--store", store_url).code == 5
     assert with_key("sync", "--from", "2026-01-01", "--store", store_url).code == 0
     check()
+
+
+@pytest.mark.parametrize("answer", [play.silence(60), play.trickle(10)], ids=["silent", "slow"])
+def test_interrupt_while_the_source_is_waited_for_is_130_at_once_and_keeps_the_pages(
+    with_key: Run, start: Run, served: ArxivServer, home: Path, answer: play.Answer
+) -> None:
+    served.script += [play.normal(), answer]
+    process = start("sync", "--from", "2026-01-01")
+    while process.poll() is None and len(served.requests) < 2:
+        time.sleep(0.001)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert out.decode().startswith("issued 6, ")
+    assert b"Traceback" not in err
+    assert with_key("sync", "--from", "2026-01-01").out.startswith(f"issued {len(PAPERS) - 6}, ")

@@ -87,7 +87,7 @@ def test_old_ids_and_primary_category_first(find: Callable[..., FoundPaper]) -> 
 
 
 @pytest.mark.parametrize("name", ["msc-class", "acm-class"])
-@pytest.mark.parametrize("value", ["11N05", "11N05 (Primary) 05A17 (Secondary)", "I.2.6", "H.3; F.2.2", "K.m"])
+@pytest.mark.parametrize("value", ["11N05", "11N05 (Primary) 05A17", "I.2.6", "H.3; F.2.2", "K.m", "I2.7", "h.5", "G3"])
 def test_classes_of_other_schemes_are_no_categories(find: Callable[..., FoundPaper], name: str, value: str) -> None:
     assert find(more={name: value}).metadata.categories == "cs.DL cs.CR"
 
@@ -97,13 +97,15 @@ def test_withdrawn_is_what_the_comment_says(find: Callable[..., FoundPaper]) -> 
     assert not find(comments="12 pages").provenance.withdrawn
 
 
-def test_provenance_has_no_time_of_the_source(atom: Atom, server: ArxivServer) -> None:
-    """The entry's `updated` is of the version, older than a correction that came since."""
+def test_provenance_is_as_old_as_the_version_so_that_it_goes_behind_what_oai_says(
+    atom: Atom, server: ArxivServer
+) -> None:
     server.add(ServedPaper.of(make_metadata()))
     found, answer = atom.find(ID)
     provenance = found.provenance
-    assert (provenance.source, provenance.source_time) == (f"atom:{server.atom_url}", None)
-    assert (provenance.said_at, provenance.raw_sha256) == ("2026-01-02T03:04:05Z", answer.sha256)
+    assert (provenance.source, provenance.raw_sha256) == (f"atom:{server.atom_url}", answer.sha256)
+    assert provenance.source_time == provenance.said_at == "2026-01-01T12:00:00Z"
+    assert provenance.fetched_at == "2026-01-02T03:04:05Z"
 
 
 @pytest.mark.parametrize("asked", [ID, ArxivId("2601.00001", 7)])
@@ -130,9 +132,14 @@ MALFORMED = {
     "no title": ("<title>A Made-Up Paper</title>", ""),
     "no summary": ("summary>", "text>"),
     "no published": ("published>", "printed>"),
+    "updated of another form": ("<updated>2026-01-01T12:00:00Z", "<updated>2026-01-01"),
     "published of another form": ("<published>2026-01-01T12:00:00Z", "<published>2026-01-01"),
     "no primary category": ("primary_category", "first_category"),
     "category that is none": ('term="cs.CR"', 'term="cs CR"'),
+    "category of no archive": ('term="cs.CR"', 'term="Primary"'),
+    "category in capitals": ('term="cs.CR"', 'term="CS.CR"'),
+    "title in HTML": ("<title>A Made-Up", '<title type="html">A Made-Up'),
+    "summary in HTML": ("<summary>", '<summary type="xhtml">'),
 }
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from pith_builder import ArxivId, Enrichment, Issuer, Provenance
 from pith_builder.errors import ConflictingMetadata, PithError, StoreFailed
@@ -17,53 +20,63 @@ from pith_builder.sources.papers import FoundPaper, PaperFile
 from pith_builder.store import Store
 from pith_builder.testing import FrozenClock, make_metadata, make_signer
 
+Sql = Callable[..., list[Any]]
 ISSUER = Issuer(make_signer(), clock=FrozenClock())
 ENRICHMENT = Enrichment.from_json('{"headline":"x"}')
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    Store(f"sqlite:///{tmp_path / 'pith.db'}").issue(make_metadata(), Provenance("test"), ISSUER, ENRICHMENT)
-    return tmp_path / "pith.db"
-
-
-def change(path: Path, statement: str, *values: object) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(statement, values)
+def store(store_url: str) -> Store:
+    """A store with one record."""
+    store = Store(store_url)
+    store.issue(make_metadata(), Provenance("test"), ISSUER, ENRICHMENT)
+    return store
 
 
 @pytest.mark.parametrize("column", ["canonical", "paper", "snapshot", "surroundings", "provenance", "enrichment"])
-def test_a_damaged_column_is_the_stores_failure(path: Path, column: str) -> None:
-    change(path, f"UPDATE records SET {column} = ?", b"{")
+def test_a_damaged_column_is_the_stores_failure(store: Store, sql: Sql, column: str) -> None:
+    sql(f"UPDATE records SET {column} = :damage", damage=b"{")
     with pytest.raises(StoreFailed, match="is damaged"):
-        Store(f"sqlite:///{path}").get("2601.00001")
+        store.get("2601.00001")
 
 
-def test_a_changed_canonical_record_is_not_served(path: Path) -> None:
-    change(path, "UPDATE records SET canonical = replace(canonical, 'cs.DL', 'cs.XX')")
+def test_a_changed_canonical_record_is_not_served(store: Store, sql: Sql) -> None:
+    [(canonical,)] = sql("SELECT canonical FROM records")
+    sql("UPDATE records SET canonical = :changed", changed=canonical.replace(b"cs.DL", b"cs.XX"))
     with pytest.raises(StoreFailed, match="don't give its digest"):
-        Store(f"sqlite:///{path}").get("2601.00001")
+        store.get("2601.00001")
 
 
-def test_a_record_without_receipt_is_the_stores_failure(path: Path) -> None:
-    change(path, "DROP TRIGGER receipts_no_delete")
-    change(path, "DELETE FROM receipts")
+def test_a_record_without_receipt_is_the_stores_failure(
+    store: Store, sql: Sql, unguarded: Callable[[str], None]
+) -> None:
+    unguarded("receipts")
+    sql("DELETE FROM receipts")
     with pytest.raises(StoreFailed, match="is damaged"):
-        Store(f"sqlite:///{path}").get("2601.00001")
+        store.get("2601.00001")
 
 
-def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("create", [False, True])
+def test_a_database_of_something_else_is_left_alone(store_url: str, sql: Sql, create: bool) -> None:
+    sql("CREATE TABLE notes (text TEXT)")
+    with pytest.raises(StoreFailed, match="something else"):
+        Store(store_url, create=create)
+    with sa.create_engine(store_url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool).begin() as c:
+        assert sa.inspect(c).get_table_names() == ["notes"]
+
+
+def test_a_file_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
     other = tmp_path / "other.db"
-    change(other, "CREATE TABLE notes (text TEXT)")
+    with closing(sqlite3.connect(other)) as connection, connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
     before = other.read_bytes()
-    for create in (False, True):
-        with pytest.raises(StoreFailed, match="something else"):
-            Store(f"sqlite:///{other}", create=create)
+    with pytest.raises(StoreFailed, match="something else"):
+        Store(f"sqlite:///{other}")
     assert other.read_bytes() == before
 
 
-def test_an_older_description_does_not_come_back_with_an_enrichment(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path / 'pith.db'}")
+def test_an_older_description_does_not_come_back_with_an_enrichment(store_url: str) -> None:
+    store = Store(store_url)
     store.issue(make_metadata(), Provenance("test", "2026-02-01T00:00:00Z"), ISSUER)
     with pytest.raises(ConflictingMetadata, match="newer description"):
         store.issue(make_metadata(authors="Old Author"), Provenance("test", "2026-01-01T00:00:00Z"), ISSUER, ENRICHMENT)

@@ -137,6 +137,15 @@ def test_unknown_fields_are_kept(store: Store, take: Take) -> None:
     assert json.loads(stored_json(store)) == value
 
 
+def test_unknown_fields_of_an_earlier_state_go_to_the_history(store: Store, take: Take) -> None:
+    raw = theirs().to_json()[:-1] + b',"note":{"shelf":7}}'
+    assert actions(take(raw, CORRECTED)) == ["imported", "updated"]
+    assert stored_json(store) == CORRECTED.to_json()
+    with reading(store.engine) as connection:
+        layout = connection.scalar(sa.select(earlier_blocks.c.layout))
+    assert json.loads(layout or b"")["note"] == {"shelf": 7}
+
+
 def test_record_without_integrity_section_is_kept(store: Store, take: Take) -> None:
     graph = msgspec.structs.replace(theirs(enrichment=None).graph_snapshot, integrity=msgspec.UNSET)
     record = theirs(enrichment=None).replace(graph_snapshot=graph)
@@ -197,6 +206,11 @@ def test_key_must_be_known(store: Store, take: Take) -> None:
 )
 def test_line_that_is_no_record_fails_alone(take: Take, line: bytes, code: str) -> None:
     assert actions(take(theirs(), line, CORRECTED)) == ["imported", code, "updated"]
+
+
+def test_builder_version_that_no_database_takes_fails_alone(take: Take) -> None:
+    receipt = reissue(theirs(), THEIRS, Profile(builder_version="a\0b"), FrozenClock(START + DAY)).receipt
+    assert actions(take(theirs().replace(receipt=receipt), theirs())) == ["invalid_text", "imported"]
 
 
 def test_empty_file_has_no_record(take: Take) -> None:

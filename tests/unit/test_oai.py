@@ -112,7 +112,8 @@ def test_provenance_says_where_when_and_of_which_bytes(oai: Oai, server: ArxivSe
     found, answer = oai.find(ID)
     provenance = found.provenance
     assert provenance.source == f"oai:{server.oai_url}"
-    assert provenance.source_time == "2026-03-04T00:00:00Z"
+    assert provenance.source_time == "2026-03-04T00:00:00Z"  # when it last changed
+    assert provenance.said_at == "2026-01-02T03:04:05Z"  # it still holds
     assert provenance.fetched_at == "2026-01-02T03:04:05Z"
     assert provenance.raw_sha256 == answer.sha256
     assert not provenance.withdrawn
@@ -245,6 +246,23 @@ def test_record_that_is_not_clearly_a_papers_is_refused(
         altered(old, new)
 
 
+@pytest.mark.parametrize(
+    "old", ["<datestamp>2026-01-02</datestamp>", "<identifier>oai:arXiv.org:2601.00002</identifier>"]
+)
+def test_header_that_lacks_something_spoils_no_other_record(
+    server: ArxivServer, pages: Callable[..., list[Page]], old: str
+) -> None:
+    server.add(*several(3))
+
+    def change(body: bytes) -> bytes:
+        second = body.index(b"<record>", body.index(b"<record>") + 1)
+        return body[:second] + body[second:].replace(old.encode(), b"", 1)
+
+    server.script_forever = play.changed(change)
+    [page] = pages()
+    assert [isinstance(record.found, FoundPaper) for record in page.records] == [True, False, True]
+
+
 def test_two_versions_of_one_name_are_refused(find: Callable[..., FoundPaper]) -> None:
     date = "Fri, 02 Jan 2026 03:04:05 GMT"
     with pytest.raises(SourceMalformed, match="v1 stands twice"):
@@ -340,6 +358,58 @@ def test_token_that_expired_is_told_apart(server: ArxivServer, oai: Oai) -> None
     server.expire_tokens()
     with pytest.raises(TokenExpired):
         next(pages)
+
+
+UNCLEAR = {
+    "nothing": "",
+    "text": "Internal error",
+    "another element": "<record/><html/>",
+    "records of another namespace": '<record xmlns="http://example.org/"/>',
+    "no end behind a token": "<record/>",
+}
+
+
+@pytest.mark.parametrize("content", UNCLEAR.values(), ids=UNCLEAR.keys())
+def test_list_whose_end_is_not_clear_is_not_taken_for_complete(server: ArxivServer, oai: Oai, content: str) -> None:
+    server.page_size = 1
+    server.add(*several(2))
+    token = next(oai.pages({"from": "2026-01-01"})).token
+
+    def emptied(body: bytes) -> bytes:
+        start, end = body.index(b"<ListRecords>") + len(b"<ListRecords>"), body.index(b"</ListRecords>")
+        return body[:start] + content.encode() + body[end:]
+
+    server.script_forever = play.changed(emptied)
+    with pytest.raises(SourceMalformed):
+        list(oai.pages({}, token))
+
+
+def test_nothing_changed_behind_a_token_is_no_end(server: ArxivServer, oai: Oai, root: Path) -> None:
+    server.page_size = 1
+    server.add(*several(2))
+    pages = oai.pages({"from": "2026-01-01"})
+    next(pages)
+    error = (root / "tests" / "wire" / "oai_error.xml").read_bytes()
+    server.script_forever = play.body(error.replace(b"idDoesNotExist", b"noRecordsMatch"))
+    with pytest.raises(SourceFailed, match="noRecordsMatch"):
+        next(pages)
+
+
+def test_error_beside_records_is_not_passed_over(server: ArxivServer, oai: Oai) -> None:
+    server.add(*several(1))
+    error = b'<error code="noRecordsMatch">no</error><ListRecords>'
+    server.script_forever = play.changed(lambda body: body.replace(b"<ListRecords>", error))
+    with pytest.raises(SourceMalformed, match="an error and with more"):
+        list(oai.pages({"from": "2026-01-01"}))
+
+
+def test_tokens_in_a_circle_are_given_up(server: ArxivServer, oai: Oai) -> None:
+    server.page_size = 1
+    server.add(*several(3))
+    first, second, _ = oai.pages({"from": "2026-01-01"})
+    server.script += [play.body(page.answer.body) for page in (first, second, first)]
+    with pytest.raises(SourceMalformed, match="same resumption token"):
+        list(oai.pages({"from": "2026-01-01"}))
 
 
 def test_list_that_would_never_end_is_given_up(server: ArxivServer, oai: Oai) -> None:

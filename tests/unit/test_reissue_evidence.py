@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -81,18 +80,19 @@ def test_metadata_vouch_for_the_digest_and_nothing_else(tmp_path: Path, field: s
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE current SET updated_at = x'ff' WHERE record_id = 1",
+        "UPDATE current SET updated_at = 'soon' WHERE record_id = 1",
         "UPDATE current SET receipt_id = 999 WHERE record_id = 1",
-        "UPDATE records SET canonical = x'ff' WHERE id = 1",
+        "UPDATE records SET canonical = :damage WHERE id = 1",
     ],
 )
-def test_a_damaged_row_is_refused_and_the_others_go_on(tmp_path: Path, damage: str) -> None:
-    store = Store(f"sqlite:///{tmp_path / 'pith.db'}")
+def test_a_damaged_row_is_refused_and_the_others_go_on(
+    store_url: str, sql: Callable[..., list[Any]], damage: str
+) -> None:
+    store = Store(store_url)
     issuer = Issuer(K1, clock=FrozenClock())
     for n in (1, 2, 3):
         store.issue(make_metadata(arxiv_id=f"2601.{n:05}"), Provenance("test"), issuer)
-    with closing(sqlite3.connect(tmp_path / "pith.db")) as connection, connection:
-        connection.execute(damage)
+    sql(damage, **({"damage": b"\xff"} if ":damage" in damage else {}))
     refusals: list[Any] = []
     run = Reissue(store, ring_with(compromised=False), K3, DEFAULT_PROFILE, LATER, refused=refusals.append)
     *_, last = run.run_all()

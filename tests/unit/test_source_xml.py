@@ -66,6 +66,14 @@ def test_plain_document_is_read(body: bytes) -> None:
     assert xml.parse(body).text == "text"
 
 
+@pytest.mark.parametrize("prolog", [b" " * 100_000, b"\n" * 100_000, b"<!-- c -->" * 10_000, b"<?p i?>\n" * 10_000])
+def test_long_prolog_takes_no_longer_than_its_length(prolog: bytes) -> None:
+    """A pattern that goes back would take longer than the test does."""
+    assert xml.parse(prolog + b"<a>text</a>").text == "text"
+    with pytest.raises(SourceMalformed, match="document type"):
+        xml.parse(prolog + b"<!DOCTYPE a><a/>")
+
+
 def test_text_that_speaks_of_document_types_is_text() -> None:
     assert xml.parse(b"<a><![CDATA[<!DOCTYPE html>]]></a>").text == "<!DOCTYPE html>"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import timedelta
@@ -437,3 +438,27 @@ def test_description_that_came_in_while_we_looked_is_not_replaced_by_its_twin(
     monkeypatch.setattr(store_module, "reading", reading)
     assert issue(other).action == "stored"
     assert len(sql("SELECT id FROM earlier_blocks")) == 1
+
+
+def test_updates_of_one_record_at_once_lose_no_block(store: Store, store_url: str, issue: Issue, sql: Sql) -> None:
+    """Each must see what the one before it wrote, or a block is kept twice and another never."""
+    issue(make_metadata(authors="Author 0"))
+    writers, rounds = 4, 5
+    actions: list[str] = []
+
+    def update(writer: int) -> None:
+        own = Store(store_url)
+        issuer = Issuer(make_signer(), clock=FrozenClock(LATER))
+        for n in range(rounds):
+            paper = make_metadata(authors=f"Author {1 + writer * rounds + n}")
+            actions.append(own.issue(paper, Provenance("test"), issuer).action)
+
+    threads = [threading.Thread(target=update, args=[n]) for n in range(writers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert actions == ["updated"] * writers * rounds
+    papers = [json.loads(paper)["authors_text"] for (paper,) in sql("SELECT paper FROM earlier_blocks")]
+    papers.append(store.get("2601.00001").record.paper.authors_text)
+    assert sorted(papers) == sorted(f"Author {n}" for n in range(writers * rounds + 1))

@@ -2,84 +2,102 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-from pathlib import Path
+import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from pith_builder import Issuer, Provenance
 from pith_builder.store import Store
 from pith_builder.store.check import check_store
+from pith_builder.store.database import writing
+from pith_builder.store.store import insert_record
 from pith_builder.testing import FrozenClock, make_keyring, make_metadata, make_signer
+from postgresql_server import Server
 
+Sql = Callable[..., list[Any]]
 PAPERS = 3
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    store = Store(f"sqlite:///{tmp_path / 'pith.db'}")
+def store(store_url: str) -> Store:
+    """A store of some records, with row ids from 1."""
+    store = Store(store_url)
     issuer = Issuer(make_signer(), clock=FrozenClock())
     for n in range(1, PAPERS + 1):
         store.issue(make_metadata(arxiv_id=f"2601.{n:05}"), Provenance("test"), issuer)
-    return tmp_path / "pith.db"
+    return store
 
 
-def run(path: Path) -> tuple[int, int, list[str]]:
+def run(store: Store) -> tuple[int, int, list[str]]:
     reasons: list[str] = []
-    store = Store(f"sqlite:///{path}")
     *_, counts = check_store(store, make_keyring(), FrozenClock(), lambda _, reason: reasons.append(reason))
     return counts.checked, counts.failed, reasons
 
 
-def change(path: Path, statement: str) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DROP TRIGGER IF EXISTS receipts_no_update")
-        connection.execute(statement)
+def recorded(sql: Sql) -> list[tuple[int, int, int]]:
+    return sql("SELECT last_receipt_id, records, failed FROM checks")
 
 
-def recorded(path: Path) -> list[tuple[int, int, int]]:
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute("SELECT last_receipt_id, records, failed FROM checks").fetchall()
+def test_a_sound_store_passes_and_the_check_is_remembered(store: Store, sql: Sql) -> None:
+    assert run(store) == (PAPERS, 0, [])
+    assert recorded(sql) == [(PAPERS, PAPERS, 0)]
 
 
-def test_a_sound_store_passes_and_the_check_is_remembered(path: Path) -> None:
-    assert run(path) == (PAPERS, 0, [])
-    assert recorded(path) == [(PAPERS, PAPERS, 0)]
+def test_an_empty_store_passes(store_url: str) -> None:
+    assert run(Store(store_url)) == (0, 0, [])
 
 
-def test_an_empty_store_passes(tmp_path: Path) -> None:
-    Store(f"sqlite:///{tmp_path / 'pith.db'}")
-    assert run(tmp_path / "pith.db") == (0, 0, [])
+#: Gives the second record so many receipts more: what is added first is earlier.
+APPEND = "INSERT INTO receipts (record_id, receipt, recorded_at) "
+OF_FIRST = APPEND + "SELECT 2, receipt, recorded_at FROM receipts WHERE record_id = 1"
+ITS_OWN = APPEND + "SELECT 2, receipt, recorded_at FROM receipts WHERE id = 2"
+NEWEST = "UPDATE current SET receipt_id = (SELECT max(id) FROM receipts) WHERE record_id = 2"
 
 
 @pytest.mark.parametrize(
-    ("statement", "reason"),
+    ("statements", "reason"),
     [
-        ("UPDATE records SET canonical = x'7b' WHERE id = 2", "don't give its digest"),
-        ("UPDATE records SET suffix = 'AAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE id = 2", "under another number"),
-        ("UPDATE records SET paper = x'7b' WHERE id = 2", "is damaged"),
-        ("UPDATE current SET updated_at = 'soon' WHERE record_id = 2", "times_in_order"),
-        ("UPDATE current SET key_fingerprint = '00' WHERE record_id = 2", "another key or builder"),
-        ("UPDATE current SET receipt_builder = 'x' WHERE record_id = 2", "another key or builder"),
-        (
-            "UPDATE receipts SET receipt = (SELECT receipt FROM receipts WHERE record_id = 1) WHERE record_id = 2",
-            "digest",
-        ),
-        (
-            "INSERT INTO receipts (id, record_id, receipt, recorded_at) "
-            "SELECT -1, 2, receipt, recorded_at FROM receipts WHERE record_id = 1",
-            "a receipt of its history is not TEST-v1-2026-01's over its digest",
-        ),
-        (
-            "INSERT INTO receipts (id, record_id, receipt, recorded_at) VALUES (-1, 2, x'ff', '')",
-            "a receipt of its history can't be read",
-        ),
+        (["UPDATE records SET canonical = :brace WHERE id = 2"], "don't give its digest"),
+        (["UPDATE records SET suffix = 'AAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE id = 2"], "under another number"),
+        (["UPDATE records SET paper = :brace WHERE id = 2"], "is damaged"),
+        (["UPDATE current SET updated_at = 'soon' WHERE record_id = 2"], "times_in_order"),
+        (["UPDATE current SET key_fingerprint = '00' WHERE record_id = 2"], "another key or builder"),
+        (["UPDATE current SET receipt_builder = 'x' WHERE record_id = 2"], "another key or builder"),
+        ([OF_FIRST, NEWEST], "digest"),
+        ([ITS_OWN], "a receipt that is not its newest"),
+        ([OF_FIRST, ITS_OWN, NEWEST], "a receipt of its history is not TEST-v1-2026-01's over its digest"),
+        ([APPEND + "VALUES (2, :brace, '')", ITS_OWN, NEWEST], "a receipt of its history can't be read"),
     ],
 )
-def test_a_fault_is_found_and_named(path: Path, statement: str, reason: str) -> None:
-    change(path, statement)
-    checked, failed, reasons = run(path)
+def test_a_fault_is_found_and_named(store: Store, sql: Sql, statements: list[str], reason: str) -> None:
+    for statement in statements:
+        sql(statement, **({"brace": b"{"} if ":brace" in statement else {}))
+    checked, failed, reasons = run(store)
     assert (checked, failed) == (PAPERS, 1)
     assert reason in reasons[0]
-    assert recorded(path)[0][1:] == (PAPERS, 1)
+    assert recorded(sql)[0][1:] == (PAPERS, 1)
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_a_receipt_that_is_committed_late_is_never_counted_as_checked(
+    store: Store, sql: Sql, postgresql: Server
+) -> None:
+    """Its id was given before that of the newest receipt that the check sees, and it comes in behind the check."""
+    issuer = Issuer(make_signer(), clock=FrozenClock())
+    late = issuer.issue(make_metadata(arxiv_id="2601.00098"))
+    checked: list[int] = []
+    check = threading.Thread(target=lambda: checked.append(run(store)[0]))
+    with writing(store.engine) as connection:
+        assert insert_record(connection, late, None, Provenance("test"), late.receipt.signed_at)
+        store.issue(make_metadata(arxiv_id="2601.00099"), Provenance("test"), issuer)
+        check.start()
+        while check.is_alive() and not postgresql.waiting():
+            pass
+    check.join()
+    [(last, _, _)] = recorded(sql)
+    [(of_late,)] = sql(
+        "SELECT receipts.id FROM receipts JOIN records ON records.id = record_id WHERE arxiv_id = '2601.00098'"
+    )
+    assert checked == [PAPERS + 2] or of_late > last

@@ -17,7 +17,7 @@ import stamina
 import arxiv_server as play
 from arxiv_server import ArxivServer
 from pith_builder import __version__
-from pith_builder.errors import SourceFailed, SourceMalformed, SourceThrottled, SourceUnreachable
+from pith_builder.errors import SourceFailed, SourceMalformed, SourceRefused, SourceThrottled, SourceUnreachable
 from pith_builder.sources import transport
 from pith_builder.sources.transport import Bounds, Client
 from pith_builder.testing import FrozenClock
@@ -237,7 +237,7 @@ def test_status_that_will_not_change_is_told_at_once(
     client: Client, server: ArxivServer, pauses: list[float], code: int
 ) -> None:
     server.script_forever = play.status(code)
-    with pytest.raises(SourceUnreachable, match=f"status {code}"):
+    with pytest.raises(SourceRefused, match=f"status {code}"):
         ask(client)
     assert (len(server.requests), pauses) == (1, [])
 
@@ -306,7 +306,7 @@ def test_source_that_moved_for_good_is_asked_at_its_new_place_at_once(client: Cl
 
 def test_redirects_without_end_are_given_up(client: Client, server: ArxivServer) -> None:
     server.script_forever = play.redirect(f"{server.oai_url}?verb=Identify&again=1")
-    with pytest.raises(SourceUnreachable, match="redirects"):
+    with pytest.raises(SourceRefused, match="redirects"):
         ask(client)
     assert len(server.requests) <= 4
 
@@ -314,7 +314,7 @@ def test_redirects_without_end_are_given_up(client: Client, server: ArxivServer)
 @pytest.mark.parametrize("location", ["", "file:///etc/passwd", "ftp://example.org/", "javascript:alert(1)", "//["])
 def test_redirect_to_what_is_no_source_is_not_followed(client: Client, server: ArxivServer, location: str) -> None:
     server.script_forever = play.redirect(location)
-    with pytest.raises(SourceUnreachable, match="redirects"):
+    with pytest.raises(SourceRefused, match="redirects"):
         ask(client)
     assert len(server.requests) == 1
 
@@ -324,7 +324,7 @@ def test_redirect_from_https_to_http_is_not_followed(server: ArxivServer) -> Non
     import httpx2
 
     response = httpx2.Response(301, headers={"location": server.oai_url}, request=httpx2.Request("GET", client.url))
-    with pytest.raises(SourceUnreachable, match="isn't followed"):
+    with pytest.raises(SourceRefused, match="isn't followed"):
         client._redirected(response)
     client.close()
 

@@ -14,6 +14,7 @@ from pith_builder.cli import settings as settings_
 from pith_builder.cli.arguments import arranged
 from pith_builder.cli.ceremonies import retire, revoke, rotate, sign
 from pith_builder.cli.compute import compute
+from pith_builder.cli.copies import backup, copy
 from pith_builder.cli.diff import diff
 from pith_builder.cli.fixtures import fixtures
 from pith_builder.cli.imports import import_records
@@ -47,7 +48,8 @@ app.command()(reissue)
 app.command()(sync)
 for move in (rotate, sign, retire, revoke):
     keys.command()(move)
-store.command()(withdraw)
+for command in (backup, copy, withdraw):
+    store.command()(command)
 store.command("import")(import_records)
 app.add_typer(keys, name="keys")
 app.add_typer(store, name="store")

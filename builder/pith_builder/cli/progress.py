@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from pith_builder.store.reissue import Progress, time_left
 from pith_builder.times import Clock
@@ -23,5 +24,20 @@ def shown(steps: Iterator[Progress], clock: Clock) -> Iterator[Progress]:
             sys.stderr.write(f"\r{done} of {progress.total}, {rate:.0f} a second, {progress.refused} refused{rest}  ")
             sys.stderr.flush()
         yield progress
+    if visible:
+        sys.stderr.write("\n")
+
+
+@contextmanager
+def line() -> Iterator[Callable[[str], None]]:
+    """What shows a text in the place of the one before, and ends the line at the end."""
+    visible = sys.stderr.isatty()
+
+    def show(text: str) -> None:
+        if visible:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+    yield show
     if visible:
         sys.stderr.write("\n")

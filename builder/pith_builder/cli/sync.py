@@ -41,6 +41,9 @@ def sync(
     ] = None,
     set_name: Annotated[str | None, typer.Option("--set", metavar="SET", help="One set of papers, such as cs.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would be done, and write nothing.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Read lists that were interrupted from their beginning.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Refused records and the summary as JSON lines.")] = False,
 ) -> None:
     """Issue what is new or changed at arXiv, by its OAI-PMH interface.
@@ -53,6 +56,7 @@ def sync(
     from pith_builder.cli.log import logger
     from pith_builder.cli.network import client
     from pith_builder.cli.papers import now
+    from pith_builder.errors import SourceMalformed, SourceRefused
     from pith_builder.sources.oai import Oai
     from pith_builder.store.harvests import Checkpoints, Harvest, Harvests, Window
     from pith_builder.store.sync import Counts
@@ -77,16 +81,23 @@ def sync(
         if not due:
             raise typer.BadParameter("the first sync needs it: the day of what the store has", param_hint="--from")
         oai, counts = Oai(client(ctx, source)), Counts()
+        checkpoints = Checkpoints() if dry_run or harvests is None else harvests
+        failure: PithError | None = None
         try:
             for harvest in due:
                 logger().info("harvest_resumed" if harvest.token else "harvest_begun", **harvest.window.question())
-                checkpoints = Checkpoints() if dry_run or harvests is None else harvests
-                for _ in read(oai, harvest, checkpoints, work, counts):
-                    logger().info("page_done", **_told(counts))
+                try:
+                    for _ in read(oai, checkpoints.restart(harvest) if restart else harvest, checkpoints, work, counts):
+                        logger().info("page_done", **_told(counts))
+                except (SourceMalformed, SourceRefused) as error:  # of this list; the others may be sound
+                    logger().error("harvest_failed", **harvest.window.question(), code=error.code)
+                    failure = failure or error
         finally:
             output.print_data(
                 output.to_json(_told(counts) | {"dry_run": dry_run}) if as_json else _sentence(counts, dry_run=dry_run)
             )
+    if failure is not None:
+        raise failure
     raise typer.Exit(1 if counts.refused else 0)
 
 

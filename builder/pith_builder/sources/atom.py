@@ -9,20 +9,23 @@ import re
 
 from lxml import etree
 
-from pith_builder.arxiv_id import ArxivId
+from pith_builder.arxiv_id import ARCHIVES, ArxivId
 from pith_builder.errors import InvalidArxivId, InvalidMetadata, NotFound, SourceMalformed, VersionMismatch, cut, shown
-from pith_builder.metadata import PaperMetadata, Provenance, is_category
+from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.sources import xml
 from pith_builder.sources.papers import FoundPaper
 from pith_builder.sources.rows import is_withdrawn
 from pith_builder.sources.transport import ONE_PAPER, Answer, Client
+from pith_builder.times import parse_seconds
 
 KIND = "atom"
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _ARXIV = "{http://arxiv.org/schemas/atom}"
 _ERRORS = "/api/errors#"
-# Classes of the MSC and the ACM stand among the categories, under the same scheme.
-_OTHER_CLASS = re.compile(r"\d\d|[A-K]\.[0-9m]", re.ASCII)
+_CATEGORY = re.compile(r"([a-z-]+)(?:\.[A-Za-z-]+)?", re.ASCII)
+_ARCHIVES = ARCHIVES | {"econ", "eess", "q-fin", "stat"}
+# Classes of the MSC and the ACM stand among the categories, under the same scheme, as their authors typed them.
+_OTHER_CLASS = re.compile(r"\d\d|[A-K]\.?\d|[A-K]\.m", re.ASCII | re.IGNORECASE)
 
 
 class Atom:
@@ -68,8 +71,8 @@ def _read_entry(entry: etree._Element, name: str, answer: Answer) -> FoundPaper:
     metadata = PaperMetadata(
         arxiv_id.id,
         arxiv_id.version,
-        xml.needed_text(entry, f"{_ATOM}title"),
-        xml.needed_text(entry, f"{_ATOM}summary"),
+        _plain_text(entry, f"{_ATOM}title"),
+        _plain_text(entry, f"{_ATOM}summary"),
         ", ".join(authors),
         _categories(entry),
         None,
@@ -78,12 +81,28 @@ def _read_entry(entry: etree._Element, name: str, answer: Answer) -> FoundPaper:
     return FoundPaper(
         metadata,
         Provenance(
-            source=f"{KIND}:{answer.url}",  # its `updated` is of the version, not of what it says now
+            source=f"{KIND}:{answer.url}",
+            source_time=_time(entry),
             fetched_at=answer.fetched_at,
             raw_sha256=answer.sha256,
             withdrawn=is_withdrawn({"comments": xml.text(entry, f"{_ARXIV}comment")}),
         ),
     )
+
+
+def _time(entry: etree._Element) -> str:
+    """When the version was made: older than what OAI-PMH says of it, whose text is the better one."""
+    time = xml.needed_text(entry, f"{_ATOM}updated").strip()
+    if parse_seconds(time) is None:
+        raise SourceMalformed(f"{shown(time)} is no time such as 2024-03-12T13:31:14Z", field="updated")
+    return time
+
+
+def _plain_text(entry: etree._Element, name: str) -> str:
+    """The text of a construct that may be HTML instead, and then would be another text."""
+    if (kind := xml.needed(entry, name).get("type", "text")) != "text":
+        raise SourceMalformed(f"is given as {shown(kind)}, not as plain text", field=name.rpartition("}")[2])
+    return xml.needed_text(entry, name)
 
 
 def _categories(entry: etree._Element) -> str:
@@ -92,6 +111,7 @@ def _categories(entry: etree._Element) -> str:
     terms = [element.get("term", "") for element in entry.iterfind(f"{_ATOM}category")]
     names = [primary, *(term for term in terms if term != primary and not _OTHER_CLASS.match(term))]
     for name in names:
-        if not is_category(name):
-            raise SourceMalformed(f"{shown(name)} is no category", field="category")
+        match = _CATEGORY.fullmatch(name)
+        if match is None or match[1] not in _ARCHIVES:
+            raise SourceMalformed(f"whether {shown(name)} is a category of arXiv can't be told", field="category")
     return " ".join(names)

@@ -18,6 +18,7 @@ from pith_builder.errors import (
     NotFound,
     SourceFailed,
     SourceMalformed,
+    SourceRefused,
     VersionMismatch,
     cut,
     shown,
@@ -34,19 +35,22 @@ PREFIX = "arXivRaw"
 _OAI = "{http://www.openarchives.org/OAI/2.0/}"
 _RAW = "{http://arxiv.org/OAI/arXivRaw/}"
 _IDENTIFIER = "oai:arXiv.org:"
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_OLDEST = "1991-08-14"  # when arXiv began
 _SIZE = re.compile(r"\d{1,12}", re.ASCII)
 _WITHDRAWN = "I"
 
 
 class TokenExpired(SourceFailed):
-    """The source no longer knows the resumption token: the list must be asked for from its beginning."""
+    """The source refuses the resumption token: the list must be asked for from its beginning."""
 
     code = "token_expired"
 
 
 class Listed(NamedTuple):
-    """A record of a list: `name` is its paper's id, or what stood there; `found` None for one that arXiv deleted."""
+    """A record of a list: `name` is its paper's id, or what stood there; `found` None for one that arXiv deleted.
+
+    `datestamp` is as the source has it, the day of the last change.
+    """
 
     name: str
     datestamp: str
@@ -106,27 +110,36 @@ class Oai:
 
         Raises TokenExpired, or a SourceFailed.
         """
-        asked = {"verb": "ListRecords"}
-        asked |= {"resumptionToken": token} if token else {"metadataPrefix": PREFIX, **question}
+        page = self._page({"metadataPrefix": PREFIX, **question} if token is None else {"resumptionToken": token})
+        seen = {token}
         while True:
-            page = self._page(asked)
             yield page
             if page.token is None:
                 return
-            if page.token == asked.get("resumptionToken"):
+            if page.token in seen:
                 raise SourceMalformed(f"{self} gives the same resumption token again: the list would never end")
-            asked = {"verb": "ListRecords", "resumptionToken": page.token}
+            seen.add(page.token)
+            page = self._page({"resumptionToken": page.token})
 
     def _page(self, asked: dict[str, str]) -> Page:
-        answer = self._client.ask(asked, ONE_PAGE)
+        is_first = "resumptionToken" not in asked
+        try:
+            answer = self._client.ask({"verb": "ListRecords", **asked}, ONE_PAGE)
+        except SourceRefused as error:
+            raise error if is_first else TokenExpired(error.message) from None
         envelope = _Envelope(answer)
-        if envelope.error_code == "noRecordsMatch":
+        if envelope.error_code == "noRecordsMatch" and is_first:
             return Page(answer, [], None, 0, envelope.day)
-        if envelope.error_code == "badResumptionToken":
+        if envelope.error is not None and not is_first:  # sources differ in what they call it
             raise TokenExpired(f"{self}: {envelope.error}")
         content = envelope.content("ListRecords")
-        records = [_read_record(element, answer) for element in content.iterfind(f"{_OAI}record")]
         end = xml.only(content, f"{_OAI}resumptionToken")
+        elements = content.findall(f"{_OAI}record")
+        if len(elements) + (end is not None) != len(content) or (content.text or "").strip():
+            raise SourceMalformed(f"{self} lists something else than records")
+        if end is None and not (elements and is_first):  # the protocol marks the last of several pages
+            raise SourceMalformed(f"{self} ends its list without saying so")
+        records = [_read_record(element, answer) for element in elements]
         size = None if end is None else end.get("completeListSize")
         return Page(
             answer,
@@ -145,13 +158,15 @@ class _Envelope:
         if self._root.tag != f"{_OAI}OAI-PMH":
             raise SourceMalformed(f"{self._url} answered with <{cut(str(self._root.tag))}>, not OAI-PMH")
         errors = self._root.findall(f"{_OAI}error")
+        if errors and len(self._root) > len(errors) + 2:  # beside responseDate and request
+            raise SourceMalformed(f"{self._url} answered with an error and with more")
         self.error_code = errors[0].get("code") if errors else None
         self.error = cut(f"{self.error_code}: {' '.join((errors[0].text or '').split())}") if errors else None
 
     @property
     def day(self) -> str:
-        date = xml.needed_text(self._root, f"{_OAI}responseDate").strip()[:10]
-        return _checked_day(date, "responseDate")
+        """The day on which the source says that it answered."""
+        return _day(xml.needed_text(self._root, f"{_OAI}responseDate").strip()[:10], "responseDate")
 
     def content(self, verb: str) -> etree._Element:
         if self.error is not None:
@@ -160,23 +175,25 @@ class _Envelope:
 
 
 def _read_record(element: etree._Element, answer: Answer) -> Listed:
-    header = xml.needed(element, f"{_OAI}header")
-    identifier = xml.needed_text(header, f"{_OAI}identifier").strip()
-    datestamp = xml.needed_text(header, f"{_OAI}datestamp").strip()
+    name, datestamp = "a record without identifier", ""
     try:
-        name = ArxivId.parse(identifier.removeprefix(_IDENTIFIER)).id
+        header = xml.needed(element, f"{_OAI}header")
+        identifier = xml.needed_text(header, f"{_OAI}identifier").strip()
+        name = identifier.removeprefix(_IDENTIFIER)
+        datestamp = xml.needed_text(header, f"{_OAI}datestamp").strip()
+        name = ArxivId.parse(name).id
         if header.get("status") == "deleted":
             return Listed(name, datestamp, None)
         raw = xml.needed(xml.needed(element, f"{_OAI}metadata"), f"{_RAW}arXivRaw")
-        found = _read_paper(raw, _checked_day(datestamp, "datestamp"), answer)
+        found = _read_paper(raw, _day(datestamp, "datestamp"), answer)
         if found.metadata.arxiv_id != name:
             raise SourceMalformed(f"the record of {identifier} is about {found.metadata.arxiv_id}")
     except (SourceMalformed, InvalidMetadata, InvalidArxivId) as error:
         reason = f"{error.field}: {error.message}" if error.field else error.message
         return Listed(
-            identifier.removeprefix(_IDENTIFIER),
+            name,
             datestamp,
-            SourceMalformed(f"{answer.url} describes {shown(identifier)} so that nothing can be built on it: {reason}"),
+            SourceMalformed(f"{answer.url} describes {shown(name)} so that nothing can be built on it: {reason}"),
         )
     return Listed(name, datestamp, found)
 
@@ -210,7 +227,7 @@ def _read_paper(raw: etree._Element, datestamp: str, answer: Answer) -> FoundPap
     )
 
 
-def _checked_day(day: str, field: str) -> str:
-    if not _DAY.fullmatch(day) or parse_seconds(f"{day}T00:00:00Z") is None:
+def _day(day: str, field: str) -> str:
+    if parse_seconds(f"{day}T00:00:00Z") is None or day < _OLDEST:
         raise SourceMalformed(f"{shown(day)} is no day such as 2024-03-12", field=field)
     return day

@@ -17,7 +17,15 @@ import stamina
 from lxml import etree
 
 from pith_builder import __version__, times
-from pith_builder.errors import SourceFailed, SourceMalformed, SourceThrottled, SourceUnreachable, shown
+from pith_builder.errors import (
+    SourceFailed,
+    SourceMalformed,
+    SourceRefused,
+    SourceThrottled,
+    SourceUnreachable,
+    cut,
+    shown,
+)
 from pith_builder.sources import xml
 from pith_builder.sources.pacing import Pace
 from pith_builder.times import Clock
@@ -97,7 +105,7 @@ class Client:
         """The answer to a GET with these parameters.
 
         What may pass (no connection, a reset, a cut or damaged answer, 5xx, 429) is tried again, after the time that
-        the source names or a growing one. Raises SourceUnreachable, SourceThrottled, SourceMalformed.
+        the source names or a growing one. Raises SourceUnreachable, SourceThrottled, SourceRefused, SourceMalformed.
         """
         deadline = time.monotonic() + bounds.total
         try:
@@ -126,7 +134,7 @@ class Client:
             if response.status_code not in _REDIRECTS:
                 return self._answer(response, body, deadline)
             url, query = self._redirected(response), {}
-        raise SourceUnreachable(f"{self.url} redirects without end", hint="look at the URL of the source")
+        raise SourceRefused(f"{self.url} redirects without end", hint="look at the URL of the source")
 
     async def _send(self, url: str, query: dict[str, str], seconds: float, size: int) -> tuple[httpx2.Response, bytes]:
         """The response, and its body if it is one to read, in all within `seconds`."""
@@ -146,9 +154,9 @@ class Client:
         except httpx2.DecodingError as error:
             raise _TryAgain(SourceMalformed(f"the answer of {self.url} can't be unpacked: {error}")) from None
         except httpx2.TransportError as error:
-            raise _TryAgain(self._unreachable(str(error) or type(error).__name__)) from None
-        except httpx2.InvalidURL as error:
-            raise SourceUnreachable(f"{shown(url)} is no URL to ask: {error}") from None
+            raise _TryAgain(self._unreachable(cut(str(error)) or type(error).__name__)) from None
+        except (httpx2.InvalidURL, ValueError) as error:  # a host that can't be written as one, among others
+            raise SourceRefused(f"{shown(url)} is no URL to ask: {cut(str(error))}") from None
 
     def _answer(self, response: httpx2.Response, body: bytes, deadline: float) -> Answer:
         if (status := response.status_code) in _THROTTLED:
@@ -156,8 +164,9 @@ class Client:
         if status in _PASSING:
             raise _TryAgain(self._unreachable(f"it answered with status {status}"))
         if status != 200:
-            raise SourceUnreachable(
-                f"{self.url} answered with status {status}", hint="look at the URL of the source (--oai-url)"
+            raise SourceRefused(
+                f"{self.url} answered with status {status}",
+                hint="look at the URL of the source, --oai-url or --atom-url",
             )
         try:
             root = xml.parse(body)
@@ -185,7 +194,7 @@ class Client:
         except ValueError:
             location = ""
         if not location or to.scheme not in ("http", "https") or (of.scheme, to.scheme) == ("https", "http"):
-            raise SourceUnreachable(f"{self.url} redirects to {shown(location)}, which isn't followed")
+            raise SourceRefused(f"{self.url} redirects to {shown(location)}, which isn't followed")
         if response.status_code in _MOVED_FOR_GOOD:
             self._current = to._replace(query="").geturl()
         return url
@@ -231,7 +240,7 @@ def _retry_after(value: str | None, clock: Clock) -> float | None:
         return None
     if value.strip().isascii() and value.strip().isdigit():
         return float(value[:9])
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, OverflowError, TypeError):
         then = email.utils.parsedate_to_datetime(value)
         return max(0.0, (then.replace(tzinfo=then.tzinfo or UTC) - clock()).total_seconds())
     return None

@@ -12,7 +12,7 @@ from lxml import etree
 from pith_builder.errors import SourceMalformed, cut
 
 _ENCODING = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)["']""")
-_PROLOG_WITH_DOCTYPE = re.compile(rb"(?:\s+|<\?.*?\?>|<!--.*?-->)*<!DOCTYPE", re.DOTALL)
+_PROLOG_WITH_DOCTYPE = re.compile(rb"(?:\s++|(?><\?.*?\?>)|(?><!--.*?-->))*+<!DOCTYPE", re.DOTALL)  # never backtracks
 _BOM = b"\xef\xbb\xbf"
 
 

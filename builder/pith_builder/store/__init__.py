@@ -1,4 +1,4 @@
-"""Where records live: SQLite in the home folder."""
+"""Where records live: a SQLite file in the home folder, or a PostgreSQL database."""
 
 from pith_builder.store.store import Outcome, Store, StoredRecord, Withdrawal
 

@@ -34,7 +34,7 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Harvest(msgspec.Struct, frozen=True):
-    """A harvest: `token` asks for its next page, None for the first; `id` is 0 before it has begun."""
+    """A harvest: `token` asks for its next page, None for the first; `id` is 0 before its first page is done."""
 
     window: Window
     id: int = 0
@@ -45,10 +45,6 @@ class Harvest(msgspec.Struct, frozen=True):
 
 class Checkpoints:
     """How far a harvest is, kept nowhere: all that a dry run needs."""
-
-    def begin(self, harvest: Harvest) -> Harvest:
-        """The harvest, once it is kept that it began; one that was interrupted stays as it is."""
-        return harvest
 
     def page_done(self, harvest: Harvest, token: str | None, day: str, records: int) -> Harvest:
         """The harvest after a page that was given on `day`: `token` asks for the next, None ends the harvest."""
@@ -85,30 +81,19 @@ class Harvests(Checkpoints):
         interrupted = self._interrupted(window.source, window.set_name)
         return next((harvest for harvest in interrupted if harvest.window == window), Harvest(window))
 
-    def begin(self, harvest: Harvest) -> Harvest:
-        if harvest.id:
-            return harvest
-        values = {**msgspec.structs.asdict(harvest.window), "pages": 0, "records": 0, "begun_at": self._now()}
-        with writing(self._engine) as connection:
-            row_id = connection.execute(harvests.insert().values(**values).returning(harvests.c.id)).scalar_one()
-        return msgspec.structs.replace(harvest, id=row_id)
-
     def page_done(self, harvest: Harvest, token: str | None, day: str, records: int) -> Harvest:
-        covers_to = min(day, harvest.window.until_day or day, self._now()[:10])  # a clock ahead must skip nothing
         done = super().page_done(harvest, token, day, records)
+        now = times.seconds(self._clock())
+        values = {"token": token, "pages": done.pages, "records": done.records, "finished_at": None if token else now}
         with writing(self._engine) as connection:
-            connection.execute(
-                harvests.update()
-                .where(harvests.c.id == harvest.id)
-                .values(
-                    token=token,
-                    covers_to=sa.func.coalesce(harvests.c.covers_to, covers_to),  # what changed later may not be listed
-                    pages=done.pages,
-                    records=done.records,
-                    finished_at=None if token else self._now(),
-                )
-            )
-        return done
+            if harvest.id:
+                connection.execute(harvests.update().where(harvests.c.id == harvest.id).values(**values))
+                return done
+            # The list covers the changes up to the day of its first page; a clock that is ahead must skip nothing.
+            covers_to = min(day, harvest.window.until_day or day, now[:10])
+            values |= {**msgspec.structs.asdict(harvest.window), "covers_to": covers_to, "begun_at": now}
+            row_id = connection.execute(harvests.insert().values(**values).returning(harvests.c.id)).scalar_one()
+        return msgspec.structs.replace(done, id=row_id)
 
     def restart(self, harvest: Harvest) -> Harvest:
         with writing(self._engine) as connection:
@@ -125,9 +110,6 @@ class Harvests(Checkpoints):
                 )
                 for row in connection.execute(query.order_by(harvests.c.id))
             ]
-
-    def _now(self) -> str:
-        return times.seconds(self._clock())
 
 
 def _of(source: str, set_name: str) -> sa.ColumnElement[bool]:

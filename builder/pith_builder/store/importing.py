@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 import sqlalchemy as sa
 
-from pith_builder import times
+from pith_builder import text, times
 from pith_builder.errors import InvalidInput, InvalidJson, PithError, Refused, StoreFailed, cleaned
 from pith_builder.keyring import KeyRing
 from pith_builder.metadata import Provenance
@@ -103,6 +103,7 @@ class Import:
         try:
             verify(piece.data, self._ring).require()
             record = PithRecord.from_json(piece.data)
+            text.check_text(record.receipt.builder_version)  # the one column of free text; PostgreSQL takes no U+0000
             check_times(record, now + _SKEW)
         except (InvalidInput, Refused) as error:
             return error.at(file=name, line=piece.line)

@@ -19,25 +19,20 @@ from sqlalchemy import event
 from pith_builder.errors import StoreFailed, shown
 
 FORM = "postgresql://user@host/database"
-READ: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-WRITE: dict[str, Any] = {"isolation_level": "READ COMMITTED"}
+_GIVE_IT = f"give it as {FORM}"
+READ: dict[str, Any] = {"isolation_level": "REPEATABLE READ"}
+WRITE: dict[str, Any] = {}
 
-_LOCK_TIMEOUT_S = 60
+_LOCK_TIMEOUT_MS = 60_000
 _MIGRATION_LOCK = 0x7069_7468_2D62_6C64  # "pith-bld": any number that no one else in the database takes
 
 #: Parameters of a connection that say where it goes and are no secret; the others stay out of what is printed.
 _PLACES = ("host", "port")
 
-# What is said by the server does not depend on the settings of its administrator: a lock is not waited for
-# for ever, and a commit is on the disk when it returns.
-_SETTINGS = (
-    f"SELECT set_config('lock_timeout', '{_LOCK_TIMEOUT_S}s', false) WHERE current_setting('lock_timeout') = '0'",
-    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
-)
-
 #: What to do next, by the beginning of the error's SQLSTATE.
 _HINTS = {
     "08": "look after the server and run the same command again; nothing was half-written",
+    "28": "look at user and password; a password may be in ~/.pgpass",
     "25006": "the server takes no writes; name the one that does",
     "3D000": "make the database first: createdb NAME",
     "40": "another process was in the way; run the same command again, nothing was half-written",
@@ -46,23 +41,23 @@ _HINTS = {
     "53": "the server has no more to give; try again when others are done",
     "55P03": "another process holds it; try again when it is done",
     "57": "look after the server and run the same command again; nothing was half-written",
-    "XX": "restore the store from a backup, or name another with --store",
+    "XX001": "restore the store from a backup, or name another with --store",
 }
+#: The same where it has none, since there was no connection, or is none any more.
 _UNREACHABLE = (
-    "is the server running, and does the URL name its host, user and database? a password may be in ~/.pgpass; "
-    "createdb makes a database"
+    "is the server running, and does the URL name its host, user and database? createdb makes a database, a password "
+    "may be in ~/.pgpass; nothing was half-written, and the same command can be run again"
 )
 
-#: What closes the connections of an engine that nobody needs any more, or when the process ends.
-_closing: weakref.WeakKeyDictionary[sa.Engine, weakref.finalize[[], sa.Engine]] = weakref.WeakKeyDictionary()
+#: The connections of each engine, and those that a child process has of its parent, who alone may use and close them.
+_connections: weakref.WeakKeyDictionary[sa.Engine, set[Any]] = weakref.WeakKeyDictionary()
+_of_parent: list[Any] = []
 
 
 def make_engine(url: sa.URL) -> sa.Engine:
     """An engine that has not connected yet. Raises StoreFailed for a URL that libpq does not take."""
     if url.drivername not in ("postgresql", "postgresql+psycopg"):
-        raise StoreFailed(f"{url.drivername} is no driver that this version knows", hint=f"give it as {FORM}")
-    if url.password is not None and "@" in f"{url.host}{url.database}{url.query}":
-        raise StoreFailed("the store's URL has a second @", hint="write the @ of a password as %40")
+        raise StoreFailed(f"{url.drivername} is no driver that this version knows", hint=_GIVE_IT)
     try:
         from psycopg import pq
     except ImportError as error:
@@ -70,10 +65,11 @@ def make_engine(url: sa.URL) -> sa.Engine:
             f"a store on PostgreSQL needs psycopg: {error}", hint="pip install 'pith-build[postgres]'"
         ) from None
     known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
-    if unknown := sorted(url.query.keys() - known):
-        raise StoreFailed(
-            f"the store {place(url)}: {shown(unknown[0])} is no parameter of a connection", hint=f"give it as {FORM}"
-        )
+    unknown = {name: value for name, value in url.query.items() if name not in known}
+    if url.password is not None and "@" in f"{url.host}{url.database}{unknown}":  # then part of it stands there
+        raise StoreFailed("the store's URL has a second @", hint="write the @ of a password as %40")
+    for name in unknown:
+        raise StoreFailed(f"the store {place(url)}: {shown(name)} is no parameter of a connection", hint=_GIVE_IT)
     engine = sa.create_engine(
         _without_secrets(url).set(drivername="postgresql+psycopg", password=url.password),
         connect_args={
@@ -81,12 +77,13 @@ def make_engine(url: sa.URL) -> sa.Engine:
             "client_encoding": "UTF8",
             **{name: value for name, value in url.query.items() if name not in _PLACES},
         },
+        isolation_level="READ COMMITTED",  # whatever the server's default is
         pool_size=1,
         max_overflow=3,
         pool_pre_ping=True,  # the server may have gone and come back while papers were read or a passphrase typed
     )
+    _follow(engine)
     event.listen(engine, "connect", _configure)
-    _close_in_the_end(engine)
     return engine
 
 
@@ -122,12 +119,16 @@ def insert_new(table: sa.Table) -> sa.Insert:
 
 def explained(error: BaseException) -> tuple[str, str]:
     """What the server or libpq says, on one line and without the values of a row, and what to do next."""
-    diagnosis = getattr(error, "diag", None)
-    reason = getattr(diagnosis, "message_primary", None) or " ".join(str(error).split())
-    state = getattr(error, "sqlstate", None)
-    if state is None:
-        return reason, _UNREACHABLE if diagnosis is not None else ""
-    return reason, next((_HINTS[state[:length]] for length in (5, 2) if state[:length] in _HINTS), "")
+    import psycopg
+
+    if not isinstance(error, psycopg.Error):
+        return str(error), ""
+    reason = error.diag.message_primary or " ".join(str(error).split())
+    if error.sqlstate is None:
+        is_of_connection = isinstance(error, psycopg.OperationalError | psycopg.ProgrammingError)
+        return reason, _UNREACHABLE if is_of_connection else ""
+    codes = (error.sqlstate, error.sqlstate[:2])
+    return reason, next((_HINTS[code] for code in codes if code in _HINTS), "")
 
 
 def _without_secrets(url: sa.URL) -> sa.URL:
@@ -135,22 +136,35 @@ def _without_secrets(url: sa.URL) -> sa.URL:
 
 
 def _configure(connection: Any, _: object) -> None:
+    # A lock is not waited for for ever, and a commit is on the disk when it returns, unless the administrator has
+    # chosen more than that.
     with connection.cursor() as cursor:
-        for statement in _SETTINGS:
-            cursor.execute(statement)
+        for name, weak, strong in (("lock_timeout", "0", f"{_LOCK_TIMEOUT_MS}ms"), ("synchronous_commit", "off", "on")):
+            cursor.execute(
+                "SELECT set_config(%s, %s, false) WHERE current_setting(%s) = %s", (name, strong, name, weak)
+            )
     connection.commit()
 
 
-def _close_in_the_end(engine: sa.Engine) -> None:
-    _closing[engine] = weakref.finalize(engine, engine.pool.dispose)
+def _follow(engine: sa.Engine) -> None:
+    """Close the connections of an engine when nobody needs it any more, or when the process ends."""
+    connections: set[Any] = set()
+    event.listen(engine, "connect", lambda connection, _: connections.add(connection))
+    event.listen(engine, "close", lambda connection, _: connections.discard(connection))
+    weakref.finalize(engine, _close, connections)
+    _connections[engine] = connections
 
 
-def _forget_connections() -> None:
-    """In a child process: the connections are the parent's, who alone may use and close them."""
-    for engine, closing in list(_closing.items()):
-        closing.detach()
+def _close(connections: set[Any]) -> None:
+    for connection in connections:
+        connection.close()
+
+
+def _leave_to_parent() -> None:
+    for engine, connections in _connections.items():
+        _of_parent.extend(connections)
+        connections.clear()
         engine.dispose(close=False)
-        _close_in_the_end(engine)
 
 
-os.register_at_fork(after_in_child=_forget_connections)
+os.register_at_fork(after_in_child=_leave_to_parent)

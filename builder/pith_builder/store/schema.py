@@ -101,6 +101,7 @@ earlier_blocks = Table(
     Column("provenance", LargeBinary, nullable=False),
     Column("updated_at", _text(), nullable=False, comment="of the record while it had these blocks"),
     Column("replaced_at", _text(), nullable=False),
+    Column("layout", LargeBinary, comment="of the record while it had these blocks"),
 )
 
 harvests = Table(
@@ -111,8 +112,8 @@ harvests = Table(
     Column("set_name", _text(), nullable=False, comment="empty for all"),
     Column("from_day", _text(), nullable=False),
     Column("until_day", _text(), nullable=False, comment="empty for no end"),
-    Column("token", _text(), comment="asks for the next page; null before the first"),
-    Column("covers_to", _text(), comment="changes up to this day are in the list; null before the first page"),
+    Column("token", _text(), comment="asks for the next page; null for the first"),
+    Column("covers_to", _text(), nullable=False, comment="changes up to this day are in the list"),
     Column("pages", Integer, nullable=False),
     Column("records", Integer, nullable=False),
     Column("begun_at", _text(), nullable=False),

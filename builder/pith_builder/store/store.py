@@ -25,7 +25,7 @@ from pith_builder.store.schema import current, earlier_blocks, receipts, records
 from pith_builder.times import Clock
 
 _PAPER = b'{"paper":'
-_BLOCKS = ("paper", "snapshot", "surroundings", "enrichment", "provenance")
+_BLOCKS = ("paper", "snapshot", "surroundings", "enrichment", "provenance", "layout")
 
 #: All that a record is rebuilt from, but its receipt.
 WHOLE = sa.select(records, current).join(current, current.c.record_id == records.c.id)
@@ -269,6 +269,16 @@ def keep_blocks(connection: sa.Connection, row: sa.Row[Any], replaced_at: str) -
     )
 
 
+def _day(time: str | None) -> str | None:
+    return time and time[:10]
+
+
+def _is_newest(connection: sa.Connection, row: sa.Row[Any]) -> bool:
+    of_paper = (records.c.arxiv_id == row.arxiv_id) & (records.c.version == row.version)
+    newest = sa.select(records.c.id).where(of_paper).order_by(*NEWEST_FIRST).limit(1)
+    return bool(connection.scalar(newest) == row.id)
+
+
 class _Change:
     """What metadata of a stored digest change: the blocks, or only when their source last said the same."""
 
@@ -298,6 +308,8 @@ class _Change:
             return  # an older description never takes the place of a newer one
         self._said_at = said or known
         self.after = updated(self.before, metadata, self._enrichment, profile, clock)
+        if self.after is self.before and _day(said) == _day(known) and _is_newest(connection, self._row):
+            self._said_at = known  # said again on the same day: nothing that would change any order
         if self.after is not self.before:
             self._provenance = provenance
 

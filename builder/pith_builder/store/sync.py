@@ -61,7 +61,6 @@ def sync(
 
     Raises SourceFailed, StoreFailed or KeyUnusable: the same harvest goes on later where this run ended.
     """
-    harvest = checkpoints.begin(harvest)
     while True:
         try:
             for page in oai.pages(harvest.window.question(), harvest.token):
