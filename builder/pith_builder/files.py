@@ -38,11 +38,15 @@ def make_folder(path: Path, mode: int = 0o700) -> None:
             raise NotADirectoryError(errno.ENOTDIR, "it is no folder")
 
 
-def replace(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Put `data` in the place of a file: a reader sees the old or the new one, whole. Raises FileFailed."""
-    with failing("write the file", path), _written_beside(path, data, mode) as temporary:
+def replace(path: Path, data: bytes, mode: int = 0o644, *, sync: bool = True) -> None:
+    """Put `data` in the place of a file: a reader sees the old or the new one, whole. Raises FileFailed.
+
+    Without `sync` it may be lost when the power fails, which is for whoever syncs many files at once.
+    """
+    with failing("write the file", path), _written_beside(path, data, mode, sync=sync) as temporary:
         os.replace(temporary, path)
-        _sync_folder(path.parent)
+        if sync:
+            _sync_folder(path.parent)
 
 
 def rename(path: Path, to: Path) -> None:
@@ -75,14 +79,15 @@ def create(path: Path, data: bytes, mode: int = 0o600) -> None:
 
 
 @contextlib.contextmanager
-def _written_beside(path: Path, data: bytes, mode: int) -> Iterator[Path]:
+def _written_beside(path: Path, data: bytes, mode: int, *, sync: bool = True) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         yield temporary
     finally:
         with contextlib.suppress(FileNotFoundError):

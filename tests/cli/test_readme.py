@@ -18,13 +18,14 @@ import pytest
 from arxiv_server import ArxivServer, ServedPaper
 from pith_builder import PaperMetadata
 from pith_builder.cli import app
+from pith_builder.cli.fixtures import fixtures
 from pith_builder.cli.keys import keys
 from pith_builder.cli.store import store
 from pith_builder.cli.vectors import vectors
 
 SUBCOMMANDS = [
     f"{group} {command.name or getattr(command.callback, '__name__', '')}"
-    for group, commands in (("keys", keys), ("store", store), ("vectors", vectors))
+    for group, commands in (("keys", keys), ("store", store), ("fixtures", fixtures), ("vectors", vectors))
     for command in commands.registered_commands
 ]
 

@@ -63,7 +63,7 @@ def verified(data: bytes) -> None:
 READERS: dict[str, tuple[str, Callable[[bytes], object]]] = {
     "compute own form": ("fixtures/metadata/2403.07648v2.json", computed),
     "compute snapshot row": ("fixtures/registry/seeds/2407.14645v1.kaggle.jsonl", computed),
-    "verify": ("fixtures/records/reviewed.json", verified),
+    "verify": ("fixtures/records/everything-1.json", verified),
     "key ring": ("keys/keyring.json", KeyRing.from_json),
     "enrichment": ("fixtures/enrichment.json", Enrichment.from_json),
 }
@@ -88,7 +88,7 @@ def test_damaged_input_is_read_or_refused(name: str, root: Path) -> None:
     ("command", "path"),
     [
         (["compute", "--json", "--metadata", "-"], "fixtures/registry/seeds/2407.14645v1.kaggle.jsonl"),
-        (["verify", "--json", "-"], "fixtures/records/reviewed.json"),
+        (["verify", "--json", "-"], "fixtures/records/everything-1.json"),
     ],
     ids=["compute", "verify"],
 )

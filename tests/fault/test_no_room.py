@@ -58,6 +58,17 @@ def test_keys_that_find_no_room_leave_ring_and_folder_as_they_were(
     assert all(path.stat().st_size for path in added)  # a key without an entry is harmless, half a key isn't
 
 
+@pytest.mark.parametrize("size", [0, 1_000, 4_000, 6_000])
+def test_fixtures_that_find_no_room_have_no_manifest(run_process: Run, tmp_path: Path, size: int) -> None:
+    generate = ("fixtures", "generate", "--out", tmp_path / "out", "--kind", "everything")
+    result = run_process(*generate, preexec_fn=no_larger_than(size))
+    assert (result.code, result.out) == (5, "")
+    assert "Traceback" not in result.err
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    assert not list(tmp_path.rglob("*.partial"))
+    assert run_process(*generate, "--force").code == 0
+
+
 def test_standard_input_that_finds_no_room_is_5(run_process: Run, registry: Path) -> None:
     data = (registry / "snapshot_rows.jsonl").read_bytes()
     result = run_process("compute", "--metadata", "-", stdin=data, preexec_fn=no_larger_than(1000))

@@ -54,3 +54,15 @@ def test_the_wheel_holds_the_vectors_and_passes_them(installed: Path, root: Path
     _, sums = map(json.loads, done.stdout.splitlines())
     committed = json.loads((root / "fixtures" / "vectors" / "number.json").read_bytes())
     assert sums == {"passed": len(committed["tests"]), "failed": 0, "unsupported": 0}
+
+
+def test_the_wheel_generates_the_committed_fixtures_without_test_tools(
+    installed: Path, root: Path, tmp_path: Path
+) -> None:
+    python = installed.with_name("python")
+    for tool in ("pytest", "hypothesis"):
+        assert subprocess.run([python, "-c", f"import {tool}"], check=False, capture_output=True).returncode == 1
+    generate = [installed, "fixtures", "generate", "--out", tmp_path / "out"]
+    subprocess.run(generate, env={"PATH": os.defpath, "PITH_HOME": str(tmp_path)}, cwd=tmp_path, check=True)
+    manifest = (tmp_path / "out" / "manifest.json").read_bytes()
+    assert manifest == (root / "fixtures" / "manifest.json").read_bytes()

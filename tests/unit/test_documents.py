@@ -150,7 +150,7 @@ def behind(name: str, key: str, value: Any) -> Change:
 
 @pytest.mark.parametrize(
     "path",
-    ["minimal.json", "old-id.json", "reviewed.json", "2403.07648v2.json", "2407.14645v1.json"],
+    ["minimal-1.json", "old-id-1.json", "everything-1.json", "2403.07648v2.json", "2407.14645v1.json"],
 )
 def test_a_record_is_written_as_it_was_read(root: Path, path: str) -> None:
     data = (root / "fixtures" / "records" / path).read_bytes().rstrip()

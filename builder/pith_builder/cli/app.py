@@ -16,6 +16,7 @@ from pith_builder.cli.ceremonies import retire, revoke, rotate, sign
 from pith_builder.cli.compute import compute
 from pith_builder.cli.copies import backup, copy
 from pith_builder.cli.diff import diff
+from pith_builder.cli.fixtures import fixtures
 from pith_builder.cli.imports import import_records
 from pith_builder.cli.issue import issue
 from pith_builder.cli.keys import keys
@@ -55,6 +56,7 @@ for command in (backup, copy, withdraw):
 store.command("import")(import_records)
 app.add_typer(keys, name="keys")
 app.add_typer(store, name="store")
+app.add_typer(fixtures, name="fixtures")
 app.add_typer(vectors, name="vectors")
 
 
@@ -110,6 +112,7 @@ COMMANDS = (
     "sync",
     "keys",
     "store",
+    "fixtures",
     "vectors",
     "schema",
 )

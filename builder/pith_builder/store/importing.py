@@ -104,7 +104,7 @@ class Import:
             verify(piece.data, self._ring).require()
             record = PithRecord.from_json(piece.data)
             text.check_text(record.receipt.builder_version)  # the one column of free text; PostgreSQL takes no U+0000
-            _check_times(record, now + _SKEW)
+            check_times(record, now + _SKEW)
         except (InvalidInput, Refused) as error:
             return error.at(file=name, line=piece.line)
         return record, Provenance(
@@ -175,7 +175,8 @@ def _batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield batch
 
 
-def _check_times(record: PithRecord, latest: datetime) -> None:
+def check_times(record: PithRecord, latest: datetime) -> None:
+    """Raise RecordOfTheFuture for a record that says that it was made or signed after `latest`."""
     updated_at, signed_at = (
         times.parse_record_time(record.updated_at),
         times.parse_receipt_time(record.receipt.signed_at),

@@ -1,6 +1,7 @@
 """What tests of pith records need: keys from a published seed, a clock that stands still, and factories.
 
-The keys made here are nobody's: their seeds are public, and their ids say TEST.
+The keys made here are nobody's: their seeds are public, and their ids say TEST. Papers of many kinds are in `kinds`,
+broken documents in `broken`, and `generate` makes a folder of both.
 """
 
 from __future__ import annotations
@@ -35,14 +36,20 @@ class FrozenClock:
         return reading
 
 
-def make_seed(n: int = 1) -> bytes:
-    """The seed of the `n`-th TEST key, 32 bytes: SHA-256 of the ASCII text `pith-build TEST key <n>`."""
-    return hashlib.sha256(f"pith-build TEST key {n}".encode()).digest()
+def make_seed(n: int | str = 1, seed: int = 0) -> bytes:
+    """The private seed of a TEST key, 32 bytes: SHA-256 of `key_text`."""
+    return hashlib.sha256(key_text(n, seed).encode()).digest()
 
 
-def make_signer(n: int = 1) -> SeedSigner:
-    """The `n`-th TEST key, from its published seed."""
-    return SeedSigner(f"TEST-v{n}-2026-01", make_seed(n))
+def make_signer(n: int | str = 1, seed: int = 0) -> SeedSigner:
+    """The `n`-th TEST key, or the one called `n`, of a seed."""
+    of_seed, name = f"-s{seed}" if seed else "", f"v{n}" if isinstance(n, int) else n
+    return SeedSigner(f"TEST{of_seed}-{name}-2026-01", make_seed(n, seed))
+
+
+def key_text(n: int | str = 1, seed: int = 0) -> str:
+    """The ASCII text whose SHA-256 is the seed of a TEST key; it is published, so that anyone can sign with the key."""
+    return f"pith-build TEST key {n}" if seed == 0 else f"pith-build TEST seed {seed} key {n}"
 
 
 def make_keyring(*signers: SeedSigner, recovery: SeedSigner | None = None) -> KeyRing:
