@@ -6,7 +6,7 @@ would load all of it, and each fixture imports what it needs when a test asks fo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -40,3 +40,11 @@ def pith_keyring() -> KeyRing:
     from pith_builder.testing import make_keyring
 
     return make_keyring()
+
+
+@pytest.fixture(scope="session")
+def pith_vectors() -> dict[str, dict[str, Any]]:
+    """The conformance vectors by their rule, read once: `pith_vectors["number"]["tests"]`. Not to be changed."""
+    from pith_builder.testing.published_vectors import load_vectors
+
+    return load_vectors()
