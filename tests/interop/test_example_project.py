@@ -63,3 +63,8 @@ def test_the_tests_of_the_example_pass(python: Path, project: Path, options: lis
     shown = run(python, "-W", "error", "-m", "pytest", "-W", "error", *options, cwd=project)
     assert " passed" in shown
     assert "skipped" not in shown
+
+
+def test_a_program_that_has_loaded_the_package_may_start_pytest(python: Path, project: Path) -> None:
+    program = "import pith_builder, pytest; raise SystemExit(pytest.main(['-W', 'error', '-k', 'two_papers']))"
+    assert "1 passed" in run(python, "-c", program, cwd=project)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import pith_builder_pytest
+from pith_builder.testing.published_vectors import load_vectors
 
 PLUGIN = "pith_builder_pytest"
 FIXTURES = ("pith_issuer", "pith_keyring", "pith_record", "pith_vectors")
@@ -93,11 +94,15 @@ def test_the_plugin_works_in_several_processes(run_pytest: Pytest) -> None:
     run_pytest("def test_it(pith_record): pass\n", "-p", "xdist", "-n", "2")
 
 
-def test_a_program_that_has_loaded_the_package_may_start_pytest(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text("def test_it(pith_record): pass\n")
-    program = f"import pith_builder, pytest; raise SystemExit(pytest.main(['-W', 'error', '-p', {PLUGIN!r}]))"
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_the_vectors_are_found_by_their_rule(tmp_path: Path) -> None:
+    (tmp_path / "a-rule.json").write_text('{"rule": "a-rule", "tests": []}')
+    (tmp_path / "table.json").write_text('{"about": "no rule"}')
+    assert load_vectors(tmp_path) == {"a-rule": {"rule": "a-rule", "tests": []}}
+
+
+def test_an_installation_without_vectors_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no conformance vectors"):
+        load_vectors(tmp_path / "nowhere")
 
 
 def test_the_fixtures_are_those_that_the_page_tells_of(root: Path) -> None:

@@ -31,7 +31,7 @@ LICENSES = (
     "https://creativecommons.org/licenses/by/4.0",
 )
 
-_versions = st.integers(1, 12) | st.integers(1, MAX_VERSION)
+_versions = st.sampled_from([1, 2, 10]) | st.integers(1, MAX_VERSION)
 
 
 def _months(first: tuple[int, int], last: tuple[int, int]) -> SearchStrategy[str]:
