@@ -1,4 +1,8 @@
-"""pith-build: content-addressed, signed records of papers (pith numbers), built and checked offline."""
+"""pith-build: content-addressed, signed records of papers (pith numbers), built and checked offline.
+
+PYTEST_DONT_REWRITE: the package comes with a pytest plugin, and pytest would warn a program that had loaded the package
+before it that no assertions of it can be rewritten; it has none.
+"""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from pith_builder.cli.fixtures import fixtures
 from pith_builder.cli.keys import keys
 from pith_builder.cli.store import store
 from pith_builder.cli.vectors import vectors
+from pith_builder.testing import strategies
 
 SUBCOMMANDS = [
     f"{group} {command.name or getattr(command.callback, '__name__', '')}"
@@ -77,6 +78,16 @@ def test_the_python_of_the_readme_works(root: Path, checkout: Path) -> None:
     (code,) = blocks((root / "README.md").read_text(), "python")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=checkout)
     assert done.stdout == "pith:2024:BMWHAH2DRYP4HKSVZEJ4AAHEZE\nTrue\n"
+
+
+def test_the_python_of_the_page_on_testing_works(root: Path, checkout: Path) -> None:
+    factories = blocks((root / "docs" / "testing.md").read_text(), "python")[1]
+    subprocess.run([sys.executable, "-c", factories], check=True, cwd=checkout)
+
+
+def test_the_page_on_testing_names_every_strategy(root: Path) -> None:
+    page = (root / "docs" / "testing.md").read_text()
+    assert [name for name in strategies.__all__ if name[0].islower() and f"`{name}(" not in page] == []
 
 
 def test_the_links_of_the_pages_lead_somewhere(root: Path) -> None:

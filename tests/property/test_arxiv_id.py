@@ -9,34 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pith_builder import ArxivId
-from pith_builder.arxiv_id import ARCHIVES
 from pith_builder.errors import InvalidArxivId
-
-versions = st.none() | st.integers(1, 9999)
-four_digits = st.builds("{:02}{:02}.{:04}".format, st.integers(8, 14), st.integers(1, 12), st.integers(1, 9999))
-five_digits = st.builds("{:02}{:02}.{:05}".format, st.integers(15, 90), st.integers(1, 12), st.integers(1, 99999))
-old = st.builds(
-    "{}/{:02}{:02}{:03}".format,
-    st.sampled_from(sorted(ARCHIVES)),
-    st.sampled_from([*range(91, 100), *range(7)]),
-    st.integers(1, 12),
-    st.integers(1, 999),
-)
-ids = st.builds(ArxivId, four_digits | five_digits | old, versions)
+from pith_builder.testing.strategies import arxiv_ids
 
 
-@given(ids)
+@given(arxiv_ids())
 def test_the_versioned_form_of_an_id_is_read_as_that_id(arxiv_id: ArxivId) -> None:
     assert ArxivId.parse(arxiv_id.versioned) == arxiv_id
 
 
-@given(ids)
+@given(arxiv_ids())
 def test_the_doi_of_an_id_is_read_as_that_paper(arxiv_id: ArxivId) -> None:
     assert ArxivId.parse(arxiv_id.doi) == ArxivId(arxiv_id.id)
 
 
 @pytest.mark.parametrize("form", ["arXiv:{}", "https://arxiv.org/abs/{}", "https://export.arxiv.org/pdf/{}.pdf"])
-@given(arxiv_id=ids)
+@given(arxiv_id=arxiv_ids())
 def test_a_listing_and_a_url_of_an_id_are_read_as_that_id(form: str, arxiv_id: ArxivId) -> None:
     assert ArxivId.parse(form.format(arxiv_id)) == arxiv_id
 

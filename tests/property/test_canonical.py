@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from pith_builder import canonical_bytes
 from pith_builder.canonical import jsonb_order
 from pith_builder.documents import loads
+from pith_builder.testing.strategies import json_values
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 astral_and_high = st.text(st.characters(min_codepoint=0xD000, exclude_categories=["Cs"]), max_size=2)
-scalars = st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | texts
-values = st.recursive(
-    scalars, lambda inner: st.lists(inner) | st.dictionaries(texts | astral_and_high, inner), max_leaves=20
-)
+values = json_values()
 
 
 @given(values)

@@ -14,16 +14,13 @@ from pith_builder import PithRecord
 from pith_builder.documents import loads
 from pith_builder.errors import InvalidInput, InvalidJson
 from pith_builder.testing import make_record
+from pith_builder.testing.strategies import json_values
 
 PUBLISHED = make_record().to_json()
 OPEN_OBJECTS = ("", "source", "verification_status", "inbound_citations", "links", "agent_actions")
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=6,
-)
+values = json_values(floats=True) | st.integers()
 additions = st.lists(
     st.tuples(st.integers(0, 30), texts.filter(bool).map("x_".__add__), values), unique_by=lambda field: field[1]
 )

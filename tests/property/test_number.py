@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from pith_builder import PithNumber
 from pith_builder.errors import InvalidNumber
+from pith_builder.testing.strategies import digests, pith_numbers
 
 SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 CHECK_SYMBOLS = SYMBOLS + "*~$=U"
-
-digests = st.binary(min_size=32, max_size=32)
-numbers = st.builds(PithNumber.from_digest, digests, st.integers(1991, 2099))
 
 
 def is_refused(spoken: str) -> bool:
@@ -26,25 +24,25 @@ def is_refused(spoken: str) -> bool:
     return True
 
 
-@given(digests, st.integers(1991, 2099))
+@given(digests(), st.integers(1991, 2099))
 def test_a_number_is_the_base32_of_the_digest(digest: bytes, year: int) -> None:
     assert str(PithNumber.from_digest(digest, year)) == f"pith:{year}:{base64.b32encode(digest).decode()[:26]}"
 
 
-@given(numbers)
+@given(pith_numbers())
 def test_a_printed_number_is_read_as_itself(number: PithNumber) -> None:
     assert PithNumber.parse(str(number).lower()) == number
 
 
 @example(PithNumber("A" * 26, 2024))
 @example(PithNumber("7" * 26, 2024))
-@given(numbers)
+@given(pith_numbers())
 def test_a_transcription_is_read_as_its_number(number: PithNumber) -> None:
     assert PithNumber.from_transcription(number.transcription(), number.year) == number
 
 
 @example(PithNumber("A" * 26, 2024))
-@given(numbers)
+@given(pith_numbers())
 def test_every_single_wrong_symbol_is_caught(number: PithNumber) -> None:
     spoken = number.transcription().replace("-", "")
     for place, right in enumerate(spoken):
@@ -53,7 +51,7 @@ def test_every_single_wrong_symbol_is_caught(number: PithNumber) -> None:
                 assert is_refused(spoken[:place] + wrong + spoken[place + 1 :])
 
 
-@given(numbers)
+@given(pith_numbers())
 def test_every_swap_of_neighbours_is_caught(number: PithNumber) -> None:
     spoken = number.transcription().replace("-", "")
     for place in range(len(spoken) - 1):
@@ -62,7 +60,7 @@ def test_every_swap_of_neighbours_is_caught(number: PithNumber) -> None:
             assert is_refused(spoken[:place] + right + left + spoken[place + 2 :])
 
 
-@given(numbers, st.data())
+@given(pith_numbers(), st.data())
 def test_a_transcription_written_otherwise_is_read_as_its_number(number: PithNumber, data: st.DataObject) -> None:
     alike = {"0": "0oO", "1": "1iIlL", "-": ("", "-", " ", " - ")}
     spoken = "".join(

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pith_builder import unicode14
+from pith_builder.testing.strategies import abstracts, author_lists, texts
 from pith_builder.text import EXCERPT_LENGTH, authors_text, canonical_text, excerpt, unwrap
 from pith_builder.unicode14 import lower
 
 WRAP = re.compile(r"(\n {2,})|[ \t]*\n(?! {2})[ \t]*")  # PROTOCOL §4
 
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+every_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 ascii_texts = st.text(st.characters(min_codepoint=1, max_codepoint=127))
 wrapped = st.text("ab \n\t\r\v\u00a0", max_size=40)
 names = st.text("aBz .'-\u00e9\u0301\u03a3(", min_size=1, max_size=6)
@@ -32,7 +33,7 @@ def test_the_short_way_of_ascii_text_is_the_general_way(text: str) -> None:
 
 
 @pytest.mark.skipif(unicodedata.unidata_version != "14.0.0", reason="this interpreter has another Unicode")
-@given(texts)
+@given(every_text | texts())
 def test_canonical_text_is_what_python_3_11_does(text: str) -> None:
     assert canonical_text(text) == " ".join(text.lower().split())
 
@@ -42,19 +43,24 @@ def test_canonical_text_around_a_sigma_is_idempotent(text: str) -> None:
     assert canonical_text(canonical_text(text)) == canonical_text(text)
 
 
-@given(texts)
+@given(every_text | texts())
 def test_canonical_text_has_no_blanks_but_single_spaces_inside(text: str) -> None:
     assert canonical_text(text).split(" ") == (canonical_text(text).split() or [""])
 
 
-@given(wrapped)
+@given(wrapped | abstracts())
 def test_unwrap_is_the_pattern_of_the_protocol(abstract: str) -> None:
     assert unwrap(abstract) == unwrapped_by_pattern(abstract)
 
 
-@given(wrapped)
+@given(wrapped | abstracts())
 def test_unwrap_is_idempotent(abstract: str) -> None:
     assert unwrap(unwrap(abstract)) == unwrap(abstract)
+
+
+@given(abstracts())
+def test_excerpt_is_what_the_pattern_of_the_protocol_leaves(abstract: str) -> None:
+    assert excerpt(abstract) == unwrapped_by_pattern(abstract)[:EXCERPT_LENGTH]
 
 
 @given(st.integers(590, 603), wrapped)
@@ -69,9 +75,9 @@ def test_excerpt_unwraps_blanks_that_reach_over_the_cut(filler: int, blanks: int
     assert excerpt(abstract) == unwrapped_by_pattern(abstract)[:EXCERPT_LENGTH]
 
 
-@given(st.lists(names))
-def test_authors_text_is_a_fixed_point_of_the_author_rule(given_names: list[str]) -> None:
-    published = authors_text(", ".join(given_names))
+@given(st.lists(names).map(", ".join) | author_lists())
+def test_authors_text_is_a_fixed_point_of_the_author_rule(raw: str) -> None:
+    published = authors_text(raw)
     assert authors_text(published) == published
 
 

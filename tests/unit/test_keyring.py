@@ -14,7 +14,7 @@ from pith_builder import KeyRing, fingerprint
 from pith_builder.errors import InvalidKeyRing
 from pith_builder.keyring import Revocation, RingKey
 from pith_builder.signing import encode_base64
-from pith_builder.testing import START, make_keyring, make_signer
+from pith_builder.testing import START, make_keyring, make_revocation, make_signer
 
 SECOND = timedelta(seconds=1)
 NOON = datetime.fromisoformat("2026-06-01T12:00:00+00:00")
@@ -123,10 +123,7 @@ def test_a_ring_of_another_version_is_refused(value: dict[str, Any], version: An
         KeyRing.from_json(json.dumps({**value, "keyring_version": version}))
 
 
-STATEMENT: dict[str, Any] = {
-    "body": {"type": "pith-key-revocation/1", "key_id": "k", "since": NOON_TEXT, "reason": "lost"},
-    "signatures": [{"key_id": "k", "signature_b64": ""}],
-}
+STATEMENT: dict[str, Any] = msgspec.to_builtins(make_revocation(make_signer(1).key_id, make_signer(2), NOON))
 
 
 def test_a_statement_is_kept_as_it_came(value: dict[str, Any]) -> None:

@@ -113,16 +113,7 @@ def test_a_wrong_field_is_named(field: str, value: Any) -> None:
 
 
 def test_all_problems_are_reported_at_once() -> None:
-    wrong: dict[str, Any] = {
-        "arxiv_id": "x",
-        "version": 0,
-        "title": "",
-        "abstract": None,
-        "authors": 1,
-        "categories": "",
-        "license": "x",
-        "submitted_at": "x",
-    }
+    wrong = dict.fromkeys(FIELDS, "x") | {"version": 0, "title": "", "abstract": None, "authors": 1, "categories": ""}
     with pytest.raises(InvalidMetadata) as caught:
         make_metadata(**wrong)
     assert {name for name, _ in caught.value.problems} == set(FIELDS)

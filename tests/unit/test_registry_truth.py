@@ -27,6 +27,7 @@ from pith_builder import (
 )
 from pith_builder.number import PithNumber
 from pith_builder.public_keys import published as published_key
+from pith_builder.record import CanonicalMetadata, CanonicalSource
 from pith_builder.signing import decode_base64, signature_fits
 from pith_builder.snapshot import EMPTY_SHA256, IntegrityInput, build_integrity, integrity_sha256
 from pith_builder.sources.rows import read_metadata
@@ -78,22 +79,16 @@ def test_the_abstract_has_the_published_hash(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_hashes_give_the_published_digest_and_number(case: dict[str, Any]) -> None:
-    record = CanonicalRecord.from_json(
-        json.dumps(
-            {
-                "metadata": {
-                    "abstract_canon_sha256": case["abstract_canon_sha256"],
-                    "cross_cats_sorted": case["cross_cats"],
-                    "license": case["license"],
-                    "primary_cat": case["primary_cat"],
-                    "submitted_at": case["submitted_at"],
-                    "title_canon_sha256": case["title_canon_sha256"],
-                },
-                "schema_version": "1.0",
-                "source": {"id": case["arxiv_id"], "kind": "arxiv", "version": case["version"]},
-            }
-        )
+    hashed = CanonicalMetadata(
+        license=case["license"],
+        primary_cat=case["primary_cat"],
+        submitted_at=case["submitted_at"],
+        cross_cats_sorted=case["cross_cats"],
+        title_canon_sha256=case["title_canon_sha256"],
+        abstract_canon_sha256=case["abstract_canon_sha256"],
     )
+    source = CanonicalSource(case["arxiv_id"], "arxiv", case["version"])
+    record = CanonicalRecord.from_json(CanonicalRecord(source, hashed, "1.0").to_bytes())
     assert record.digest().hex() == case["canonical_sha256"]
     assert str(record.number()) == case["pith_number"]
 
@@ -253,19 +248,20 @@ def test_a_snapshot_row_gives_the_record_that_the_protocol_describes(row: dict[s
     def sha256(text: str) -> str:
         return hashlib.sha256(" ".join(text.lower().split()).encode()).hexdigest()
 
-    expected: Any = {
-        "metadata": {
-            "abstract_canon_sha256": sha256(row["abstract"]),
-            "cross_cats_sorted": sorted(others),
-            "license": row["license"] or "",
-            "primary_cat": primary,
-            "submitted_at": submitted.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "title_canon_sha256": sha256(row["title"]),
-        },
-        "schema_version": "1.0",
-        "source": {"id": row["id"], "kind": "arxiv", "version": max(created)},
-    }
-    assert canonical_record(read_metadata(row)).to_bytes() == rfc8785.dumps(expected)
+    assert canonical_record(read_metadata(row)).to_bytes() == rfc8785.dumps(
+        {
+            "metadata": {
+                "abstract_canon_sha256": sha256(row["abstract"]),
+                "cross_cats_sorted": sorted(others),
+                "license": row["license"] or "",
+                "primary_cat": primary,
+                "submitted_at": submitted.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "title_canon_sha256": sha256(row["title"]),
+            },
+            "schema_version": "1.0",
+            "source": {"id": row["id"], "kind": "arxiv", "version": max(created)},
+        }
+    )
 
 
 def test_the_snapshot_row_of_a_seed_gives_its_number() -> None:

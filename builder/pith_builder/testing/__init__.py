@@ -20,6 +20,18 @@ from pith_builder.rotation import rotation_body
 from pith_builder.signing import SeedSigner
 from pith_builder.statements import Reason, RevocationBody, Statement
 
+__all__ = [
+    "START",
+    "FrozenClock",
+    "SeedSigner",
+    "make_keyring",
+    "make_metadata",
+    "make_record",
+    "make_revocation",
+    "make_rotation",
+    "make_signer",
+]
+
 #: The first reading of a `FrozenClock`.
 START = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
 
