@@ -45,6 +45,6 @@ def pith_keyring() -> KeyRing:
 @pytest.fixture(scope="session")
 def pith_vectors() -> dict[str, dict[str, Any]]:
     """The conformance vectors by their rule, read once: `pith_vectors["number"]["tests"]`. Not to be changed."""
-    from pith_builder.testing.published_vectors import load_vectors
+    from pith_builder.testing.vectors.files import load_vectors
 
     return load_vectors()

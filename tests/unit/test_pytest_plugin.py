@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import pith_builder_pytest
-from pith_builder.testing.published_vectors import load_vectors
+from pith_builder.testing.vectors.files import load_vectors
 
 PLUGIN = "pith_builder_pytest"
 FIXTURES = ("pith_issuer", "pith_keyring", "pith_record", "pith_vectors")
@@ -94,15 +95,11 @@ def test_the_plugin_works_in_several_processes(run_pytest: Pytest) -> None:
     run_pytest("def test_it(pith_record): pass\n", "-p", "xdist", "-n", "2")
 
 
-def test_the_vectors_are_found_by_their_rule(tmp_path: Path) -> None:
-    (tmp_path / "a-rule.json").write_text('{"rule": "a-rule", "tests": []}')
-    (tmp_path / "table.json").write_text('{"about": "no rule"}')
-    assert load_vectors(tmp_path) == {"a-rule": {"rule": "a-rule", "tests": []}}
-
-
-def test_an_installation_without_vectors_says_so(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no conformance vectors"):
-        load_vectors(tmp_path / "nowhere")
+def test_the_vectors_are_those_of_the_files_by_their_rule(root: Path) -> None:
+    found = load_vectors()
+    for rule, file in found.items():
+        assert file == json.loads((root / "fixtures" / "vectors" / f"{rule}.json").read_bytes())
+    assert {"number", "text", "verify"} <= found.keys()
 
 
 def test_the_fixtures_are_those_that_the_page_tells_of(root: Path) -> None:

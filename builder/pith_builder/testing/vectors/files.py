@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -44,8 +45,15 @@ def read_vectors(folder: Path) -> list[VectorFile]:
     return files
 
 
-def _read(path: Path, content: bytes) -> VectorFile | None:
+def load_vectors() -> dict[str, dict[str, Any]]:
+    """The vectors that belong to this code by their rule, as JSON values: `load_vectors()["number"]["tests"]`.
 
+    Raises FileFailed where this installation has none.
+    """
+    return {file.rule: msgspec.to_builtins(file) for file in read_vectors(default_folder())}
+
+
+def _read(path: Path, content: bytes) -> VectorFile | None:
     try:
         value = json.loads(content)  # not strict: inputs may hold lone surrogates
         if not isinstance(value, dict) or not str(value.get("schema", "")).startswith("pith-vectors/"):
