@@ -26,6 +26,40 @@ from pith_builder.testing.vectors import vector_files
 ROOT = Path(__file__).parent.parent
 
 
+ENRICHMENT = {
+    "headline": "A reviewed paper",
+    "verdict": {
+        "id": "TEST-verdict-1",
+        "model_set": {"reviewer": "TEST-model"},
+        "created_at": "2026-01-02T00:00:00+00:00",
+        "strongest_claim": "It holds.",
+        "one_line_summary": "A paper about nothing.",
+        "weakest_assumption": "That nothing exists.",
+    },
+    "claims": [
+        {
+            "kind": "strongest_claim",
+            "text": "It holds.",
+            "source": "verdict.strongest_claim",
+            "status": "machine_extracted",
+            "claim_id": "C1",
+            "attestation": "unclaimed",
+        }
+    ],
+    "integrity": {
+        "detectors_run": [{"name": "doi_compliance", "version": "1.0.0", "status": "completed", "findings_count": 1}],
+        "findings": [{"detector": "doi_compliance", "severity": "advisory", "note": "A DOI is broken by a line end."}],
+    },
+    "references": [
+        {"ref_index": n, "title": f"Reference {n}", "resolved": True, "is_internal_anchor": n == 1} for n in range(1, 8)
+    ],
+    "formal_canon": {"evidence": [{"kind": "lean", "name": "nothing_exists"}], "anchors": ["nothing"]},
+    "author_claims": [{"author": "Ada Lovelace", "strength": "strong"}, {"author": "Emmy Noether", "strength": "weak"}],
+    "inbound_citations": [{"citing_arxiv_id": "2602.00001", "ref_index": 3, "is_internal_anchor": True}],
+    "events": [{"event_type": "citation_signature"}, {"event_type": "timestamp_anchor"}],
+}
+
+
 def generated() -> dict[str, bytes]:
     """Path below the root -> content."""
     real = ROOT / "fixtures" / "registry" / "seeds"
@@ -34,7 +68,7 @@ def generated() -> dict[str, bytes]:
     ring = make_chain(0).ring.trusting(KeyRing.registry())
     out["keys/keyring.json"] = msgspec.json.format(ring.to_json(), indent=1) + b"\n"
     out["fixtures/checksums.json"] = json.dumps([checksum(*of) for of in CHECKED], indent=1).encode() + b"\n"
-    out["fixtures/enrichment.json"] = out["fixtures/enrichments/everything-1.json"]
+    out["fixtures/enrichment.json"] = json.dumps(ENRICHMENT, indent=1).encode() + b"\n"
     for metadata in seeds.values():
         name = f"{metadata['arxiv_id']}v{metadata['version']}"
         out[f"fixtures/metadata/{name}.json"] = json.dumps(metadata, indent=1, ensure_ascii=False).encode() + b"\n"
