@@ -54,7 +54,7 @@ def source(store_url: str, tmp_path: Path) -> Store:
     *_, _ = Reissue(store, ROTATED, NEW, Profile(), LATER).run_named([1, 3])
     *_, _ = check_store(store, ROTATED, LATER, lambda *_: None)
     harvests = Harvests(store, LATER)
-    harvests.page_done(harvests.begin(Harvest(Window(SOURCE, "2026-01-01"))), "the next page", "2026-01-02", 100)
+    harvests.page_done(Harvest(Window(SOURCE, "2026-01-01")), "the next page", "2026-01-02", 100)
     return store
 
 
