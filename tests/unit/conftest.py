@@ -1,4 +1,4 @@
-"""Signers that live outside of the process: an ssh-agent and a PKCS#11 token, made for the tests."""
+"""What lives outside of the process: a server that plays arXiv, an ssh-agent, a PKCS#11 token."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import stamina
 
+from arxiv_server import ArxivServer
 from pith_builder.keyring import RingKey
 from pith_builder.public_keys import read
 from pith_builder.signers.pkcs11 import ED25519_PARAMETERS
@@ -19,6 +21,14 @@ from pith_builder.signing import PUBLIC_KEY_BYTES
 
 AGENT_PROGRAMS = ("ssh-agent", "ssh-add", "ssh-keygen")
 SOFTHSM_PLACES = ("/usr/lib/softhsm", "/usr/lib/*/softhsm", "/usr/local/lib/softhsm", "/opt/homebrew/lib/softhsm")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ArxivServer]:
+    """A server that plays arXiv; what fails there is tried once more, at once."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with ArxivServer() as server, stamina.set_testing(True, attempts=2):
+        yield server
 
 
 class Agent:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import stamina
 
 import arxiv_server as play
 from arxiv_server import ArxivServer, ServedPaper
@@ -21,13 +20,6 @@ from pith_builder.sources.transport import Client
 from pith_builder.testing import FrozenClock, make_metadata
 
 ID = ArxivId("2601.00001")
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ArxivServer]:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with ArxivServer() as server, stamina.set_testing(True, attempts=2):
-        yield server
 
 
 @pytest.fixture
