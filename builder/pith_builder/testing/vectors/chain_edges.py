@@ -84,7 +84,10 @@ EDGES: Table = {
         _revoked(2, "compromised"),
         (revokes(ONE, THIEF, 2, "compromised"),),
     ),
-    "lost again since an earlier time is no worse: passed over": (_revoked(2, "lost"), (revokes(ONE, THIEF, 1, "lost"),)),
+    "lost again since an earlier time is no worse: passed over": (
+        _revoked(2, "lost"),
+        (revokes(ONE, THIEF, 1, "lost"),),
+    ),
     "superseded is no worse than lost: passed over": (_revoked(2, "lost"), (revokes(ONE, THIEF, 1),)),
     "a key that waited ends as it would have begun": (_waits(not_before=seconds(day(2))), (revokes(TWO, K1, 3),)),
     "a key that waited, and had an end, ends as it would have begun": (
@@ -167,7 +170,10 @@ NO_EDGES: Table = {
         (FIRST, revokes(TWO, K1, 2)),
     ),
     "of one use, and no rotation leads there": (pin(K1, K2, use="verify"), (IS_OLD,)),
-    "a rotation that was passed over tells nothing of who came after whom": (_OLDER, (rotates(None, K1, K2, K2), IS_OLD)),
+    "a rotation that was passed over tells nothing of who came after whom": (
+        _OLDER,
+        (rotates(None, K1, K2, K2), IS_OLD),
+    ),
     "begun by a revocation": (WITH_RECOVERY, (STOLEN, rotates(STOLEN, B1, B2))),
     "begun by a rotation from before the pin": (_OLDER, (FIRST, rotates(FIRST, B1, B2))),
     "begun by pinned revocations alone": (after(STOLEN, recovery=RECOVERY), (STOLEN, rotates(STOLEN, B1, B2))),
@@ -187,6 +193,15 @@ NO_EDGES: Table = {
     "previous_sha256 is no hex": (pin(K1), (FIRST, rotates(FIRST, K2, K3, on=2, previous_sha256="soon"))),
     "to the neutral element, under which one signature fits all": (
         pin(K1),
-        (rotates(None, K1, K2, K1, Forger(TWO, make_seed(2)), to_public_key_b64=RingKey.of(TWO, encode(NEUTRAL), "active", "verify").public_key_b64),),
+        (
+            rotates(
+                None,
+                K1,
+                K2,
+                K1,
+                Forger(TWO, make_seed(2)),
+                to_public_key_b64=RingKey.of(TWO, encode(NEUTRAL), "active", "verify").public_key_b64,
+            ),
+        ),
     ),
 }

@@ -1,4 +1,4 @@
-"""Tests of receipts and key rings (PROTOCOL §6, DESIGN "keyring.json"); those of rotation are in `chains.py` and `chain_edges.py`."""
+"""Tests of receipts and key rings (PROTOCOL §6, §9); those of rotation are in `chains.py` and `chain_edges.py`."""
 
 from __future__ import annotations
 
@@ -224,7 +224,9 @@ def keyring(real: Real) -> Iterator[Case]:
             yield invalid(f"a key without {name}", keyring=whole)
     for comment, public_key in _BAD_POINTS:
         yield invalid(comment, "Key", keyring=_text(_with_point(ring, public_key)))
-    yield undecided("a public key with a part of small order", "Key", keyring=_text(_with_point(ring, _plus_torsion(K1))))
+    yield undecided(
+        "a public key with a part of small order", "Key", keyring=_text(_with_point(ring, _plus_torsion(K1)))
+    )
     for comment, public_key in _OTHER_SPELLINGS:
         yield invalid(comment, "Key", keyring=_text(_with_point(ring, public_key)))
     yield from _bad_rings(ring, statement)
@@ -250,21 +252,24 @@ def _edges(ring: dict[str, Any], statement: dict[str, Any]) -> Iterator[Case]:
     ):
         read = _text(ring | {"statements": [statement | {"body": body | changed}]})
         yield valid(comment, "Edge", keyring=read)
-    empty = {"body": {"type": "pith-key-revocation/1", "key_id": "", "since": "", "reason": "lost"}, "signatures": []}
+    revocation: dict[str, Any] = {"type": "pith-key-revocation/1", "key_id": "", "since": "", "reason": "lost"}
+    empty: dict[str, Any] = {"body": revocation, "signatures": []}
     yield valid("1,000 statements", "Edge", keyring=_text(ring | {"statements": [empty] * 1000}))
     yield invalid("1,001 statements", "Edge", keyring=_text(ring | {"statements": [empty] * 1001}))
-    for comment, changes in (
+    refused: tuple[tuple[str, dict[str, Any]], ...] = (
         ("the year 0", {"not_before": "0000-01-01T00:00:00Z"}),
         ("the key's fingerprint in capitals", {"fingerprint": ring["keys"][0]["fingerprint"].upper()}),
         ("a mark of revocation that is true", {"state": "revoked", "revoked": True}),
-    ):
+    )
+    for comment, changes in refused:
         yield invalid(comment, "Edge", keyring=_text(_key(ring, 0, **changes)))
-    for comment, changed in (
-        ("a revocation for another reason", empty | {"body": empty["body"] | {"reason": "stolen"}}),
-        ("a revocation with previous_sha256", empty | {"body": empty["body"] | {"previous_sha256": None}}),
+    refused = (
+        ("a revocation for another reason", empty | {"body": revocation | {"reason": "stolen"}}),
+        ("a revocation with previous_sha256", empty | {"body": revocation | {"previous_sha256": None}}),
         ("a statement without signatures, not even none", {"body": body}),
         ("a signature that is null", statement | {"signatures": [None]}),
-    ):
+    )
+    for comment, changed in refused:
         yield invalid(comment, "Edge", "Closed", keyring=_text(ring | {"statements": [changed]}))
 
 
@@ -360,6 +365,7 @@ def _bad_rings(ring: dict[str, Any], statement: dict[str, Any]) -> Iterator[Case
 
 
 # --- points of the curve -----------------------------------------------------------------------------------------
+
 
 def _plus_torsion(signer: SeedSigner) -> bytes:
     """The signer's public key with the point of order 2 added: (-x, -y)."""

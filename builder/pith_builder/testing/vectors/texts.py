@@ -182,7 +182,11 @@ _AUTHOR_EDGES: tuple[tuple[str, ...], ...] = (
     ("names of one key by code point, not by UTF-16: U+FFE5 goes before U+1F600", "A\U0001f600, A\uffe5", "Astral"),
     ("lower-cased behind NFKD: a mathematical capital A is an a", "ad, \U0001d400c, ab", "Unicode", "NFKD"),
     ("what lower-casing brings in is not decomposed again", "\u0130b, ic, ia", "Unicode", "NFKD"),
-    ("marks are taken out before lower-casing: the sigma is final", "\u0391\u03a3-, \u0391\u03c3, \u0391\u03c2", "Sigma"),
+    (
+        "marks are taken out before lower-casing: the sigma is final",
+        "\u0391\u03a3-, \u0391\u03c3, \u0391\u03c2",
+        "Sigma",
+    ),
     ("a blank is taken out before lower-casing: no sigma is final", "\u0391\u03a3 \u0391, \u0391\u03c2\u0391", "Sigma"),
     ("a modifier letter is a letter, a modifier symbol is none", "a\u02b9c, ab, a\u02c2d", "Unicode"),
 )
