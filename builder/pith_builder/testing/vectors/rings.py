@@ -84,14 +84,14 @@ def _forged(ours: dict[str, Any]) -> Iterator[Case]:
         signature = Forger(K1.key_id, make_seed(1), **how).sign(bytes.fromhex(ours["canonical_sha256"]))
         return _of(ours | {"signature_b64": encode_base64(signature)})
 
-    yield valid("a signature that was made by hand", "Signature", **forged(r=12345))
+    yield valid("a signature that was made by hand", "Edge", **forged(r=12345))
     for point in SMALL_ORDER:
         comment = f"R is of small order ({point[:4]}\u2026), and S fits"
-        yield invalid(comment, "Signature", **forged(torsion=decode(bytes.fromhex(point))))
+        yield invalid(comment, "SmallOrder", **forged(torsion=decode(bytes.fromhex(point))))
     another = forged(spelling=(P + 1).to_bytes(32, "little"))
-    yield invalid("R is the neutral element in another spelling, and S fits", "Signature", **another)
+    yield invalid("R is the neutral element in another spelling, and S fits", "SmallOrder", **another)
     signed = forged(spelling=b"\1" + bytes(30) + b"\x80")
-    yield invalid("R is the neutral element with a sign, and S fits", "Signature", **signed)
+    yield invalid("R is the neutral element with a sign, and S fits", "SmallOrder", **signed)
     for order, torsion in ((2, ORDER_2), (4, decode(bytes(32))), (8, decode(bytes.fromhex(SMALL_ORDER[4])))):
         comment = f"R has a part of order {order}: only the equation with the cofactor fits"
         yield invalid(comment, "Signature", **forged(r=12345, torsion=torsion))
