@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from pith_builder.testing.vectors import hashes, names, records, rings, texts, verification
+from pith_builder.testing.vectors import hashes, names, record_edges, rings, texts, verification_edges
 from pith_builder.testing.vectors.model import Case, VectorFile, VectorTest, vector_file
 from pith_builder.testing.vectors.real import Real
 from pith_builder.testing.vectors.unicode_tables import unicode_file
@@ -35,9 +35,9 @@ RULES: dict[str, Rule] = {
     "receipt": Rule("§6", "Whether a receipt is a key's over a digest", rings.receipt),
     "keyring": Rule("§9", "Reading key rings", rings.keyring),
     "rotation": Rule("§10", "What a verifier that pinned one ring trusts of another", rings.rotation),
-    "record": Rule("§4", "Building a whole record, byte for byte", records.record),
-    "reissue": Rule("§6", "A new receipt for a record, byte for byte", records.reissue),
-    "verify": Rule("§11", "Which checks of a record fail", verification.verify),
+    "record": Rule("§4", "Building a whole record, byte for byte", record_edges.record),
+    "reissue": Rule("§6", "A new receipt for a record, byte for byte", record_edges.reissue),
+    "verify": Rule("§11", "Which checks of a record fail", verification_edges.verify),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import msgspec
@@ -59,13 +59,19 @@ def rotation(real: Real) -> Iterator[Case]:
         (PINNED, valid, "Pins"),
         (NOT_PINNED, invalid, "Pins"),
     ):
-        for comment, (pins, ring) in table.items():
-            published = ring if isinstance(ring, KeyRing) else KeyRing("1.0", [], list(ring))
-            yield make(comment, flag, pins=pins.to_json().decode(), ring=published.to_json().decode())
+        yield from told(table, make, flag)
 
 
 #: A pinned ring, and a ring or the statements of one that lists no key.
 Table = dict[str, tuple[KeyRing, KeyRing | tuple[Statement, ...]]]
+
+
+def told(table: Table, make: Callable[..., Case], flag: str) -> Iterator[Case]:
+    """The tests of a table."""
+    for comment, (pins, ring) in table.items():
+        published = ring if isinstance(ring, KeyRing) else KeyRing("1.0", [], list(ring))
+        yield make(comment, flag, pins=pins.to_json().decode(), ring=published.to_json().decode())
+
 
 FOLLOWED: Table = {
     "no statement: the pins as they are": (pin(K1), ()),

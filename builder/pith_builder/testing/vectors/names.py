@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 
 from pith_builder.number import PithNumber
-from pith_builder.testing.vectors.model import Case, invalid, valid
+from pith_builder.testing.vectors.model import Case, invalid, undecided, valid
 from pith_builder.testing.vectors.real import Real
 
 
@@ -18,6 +18,10 @@ def arxiv_id(real: Real) -> Iterator[Case]:
         yield valid(comment, text=text)
     for comment, text in _NO_IDS:
         yield invalid(comment, text=text)
+    for comment, text in _ID_EDGES:
+        yield valid(comment, "Edge", text=text)
+    for comment, text in _NO_ID_EDGES:
+        yield invalid(comment, "Edge", text=text)
 
 
 _IDS = (
@@ -92,6 +96,57 @@ _NO_IDS = (
     ("a Kelvin sign is no k", "arxiv:\u212a/9901001"),
 )
 
+_ID_EDGES = (
+    ("a prefix in capitals", "HTTPS://WWW.ARXIV.ORG/ABS/2403.07648v2"),
+    ("a DOI in capitals, with its scheme and blanks", "DOI: \t10.48550/ARXIV.2403.07648"),
+    ("a .pdf, a slash, a query", "arxiv.org/pdf/2403.07648.pdf/?download=1#page=2"),
+    ("a query that is empty", "arxiv.org/abs/2403.07648?"),
+    ("a query beyond ASCII: no blank is in it", "arxiv.org/abs/2403.07648?\u00a0x"),
+    ("a stamp without blanks before it", "2403.07648v2[cs.DC]"),
+    ("a stamp behind a DOI", "10.48550/arXiv.2403.07648v2 [cs.DC]"),
+    ("a stamp with one digit for the day", "2403.07648 [math-ph] \t 1 Mar 2024"),
+    ("a stamp's date need not be one", "2403.07648 [x] 99 Xyz 0000"),
+    ("the letter v in capitals, behind an old id and a page", "arxiv.org/abs/hep-th/9901001V2"),
+    ("the last id of the new form", "9012.99999"),
+    ("December 1986", "hep-th/8612999"),
+)
+
+_NO_ID_EDGES = (
+    ("a subject class of no letter", "math./0309136"),
+    ("a subject class of digits", "math.1/0309136"),
+    ("two subject classes", "math.GT.A/0309136"),
+    ("a subject class in an id of the new form", "cs.DC/2403.07648"),
+    ("a stamp with nothing in its brackets", "2403.07648v2 []"),
+    ("a stamp with a digit in its brackets", "2403.07648v2 [cs.1]"),
+    ("a stamp with a blank in its brackets", "2403.07648v2 [cs DC]"),
+    ("no blank before the date", "2403.07648v2 [cs.DC]12 Mar 2024"),
+    ("two blanks inside the date", "2403.07648v2 [cs.DC] 12  Mar 2024"),
+    ("a tab inside the date", "2403.07648v2 [cs.DC] 12\tMar 2024"),
+    ("a day of three digits", "2403.07648v2 [cs.DC] 112 Mar 2024"),
+    ("a month in small letters", "2403.07648v2 [cs.DC] 12 mar 2024"),
+    ("a month in full", "2403.07648v2 [cs.DC] 12 March 2024"),
+    ("a year of two digits", "2403.07648v2 [cs.DC] 12 Mar 24"),
+    ("a date without brackets", "2403.07648v2 12 Mar 2024"),
+    ("a non-breaking space before the stamp", "2403.07648v2\u00a0[cs.DC]"),
+    ("a non-breaking space behind the prefix", "arXiv:\u00a02403.07648"),
+    ("U+001C behind the prefix: whitespace, and no blank", "arXiv:\x1c2403.07648"),
+    ("a stamp behind a page", "arxiv.org/abs/2403.07648v2 [cs.DC]"),
+    (".PDF in capitals", "arxiv.org/pdf/2403.07648.PDF"),
+    ("two slashes behind a page", "arxiv.org/abs/2403.07648//"),
+    ("a slash before .pdf", "arxiv.org/pdf/2403.07648/.pdf"),
+    ("a blank in a query", "arxiv.org/abs/2403.07648?a b"),
+    ("a query behind a DOI", "10.48550/arXiv.2403.07648?a"),
+    ("a slash behind an id alone", "2403.07648/"),
+    ("doi: before a URL", "doi:https://doi.org/10.48550/arXiv.2403.07648"),
+    ("a scheme before a bare DOI", "https://10.48550/arXiv.2403.07648"),
+    ("a blank behind the DOI's prefix", "10.48550/arXiv. 2403.07648"),
+    ("two prefixes", "arXiv:arXiv:2403.07648"),
+    ("another scheme", "ftp://arxiv.org/abs/2403.07648"),
+    ("both hosts", "www.export.arxiv.org/abs/2403.07648"),
+    ("a port", "arxiv.org:80/abs/2403.07648"),
+    ("January 1986 is the first month, not December 1985", "hep-th/8512999"),
+)
+
 
 _A = "00" * 32
 _ONES = "ff" * 32
@@ -120,6 +175,14 @@ def number(real: Real) -> Iterator[Case]:
         yield valid(comment, text=text)
     for comment, text in _NO_NUMBERS:
         yield invalid(comment, text=text)
+    for comment, text in _NUMBER_EDGES:
+        yield valid(comment, "Edge", text=text)
+    for comment, text in _NO_NUMBER_EDGES:
+        yield invalid(comment, "Edge", text=text)
+    for year in (1900, 2099):
+        yield valid("the first and the last year of a number", "Edge", sha256=_DIGEST, year=year)
+    for year in (1899, 2100):
+        yield undecided("no year of a number, which no record can have", "Edge", sha256=_DIGEST, year=year)
 
 
 _SUFFIX = "BMWHAH2DRYP4HKSVZEJ4AAHEZE"
@@ -181,6 +244,36 @@ _NO_NUMBERS = (
     ("a URL whose suffix is too long", f"https://pith.science/pith/{_SUFFIX}A"),
     ("a URL with a blank", f"https://pith.science/pith/{_SUFFIX} x"),
     ("a URL of another scheme", f"ftp://pith.science/pith/{_SUFFIX}"),
+)
+
+_NUMBER_EDGES = (
+    ("1900", f"pith:1900:{_SUFFIX}"),
+    ("2099", f"pith:2099:{_SUFFIX}"),
+    ("a URL in capitals", f"HTTPS://PITH.SCIENCE/PITH/{_SUFFIX}.JSON"),
+    ("a URL with a slash at its end", f"pith.science/pith/{_SUFFIX}/"),
+    ("a URL with a short form of 16", "pith.science/pith/BMWHAH2DRYP4HKSV.json"),
+    ("a URL with an empty fragment", f"pith.science/pith/{_SUFFIX}#"),
+    ("a URL with more behind it, and a query", f"pith.science/api/pith-number/{_SUFFIX}/a_b-c/../d.json?x=/#y"),
+    ("a host of one letter", f"x/pith/{_SUFFIX}"),
+    ("a port that can't be", f"pith.science:99999999/pith/{_SUFFIX}"),
+)
+
+_NO_NUMBER_EDGES = (
+    ("a URL with a colon and no port", f"http://localhost:/pith/{_SUFFIX}"),
+    ("a URL whose port is no number", f"http://localhost:a/pith/{_SUFFIX}"),
+    ("a URL without a host", f"https:///pith/{_SUFFIX}"),
+    ("a path alone", f"/pith/{_SUFFIX}"),
+    ("a URL with user and host", f"https://a@pith.science/pith/{_SUFFIX}"),
+    ("a URL with a year", f"pith.science/pith/2024/{_SUFFIX}"),
+    ("a URL with a whole number", f"pith.science/pith/pith:2024:{_SUFFIX}"),
+    ("a URL with letters behind .json", f"pith.science/pith/{_SUFFIX}.jsonl"),
+    ("a URL with a slash behind .json", f"pith.science/pith/{_SUFFIX}.json/"),
+    ("a URL with something else behind the suffix", f"pith.science/pith/{_SUFFIX}/a%20b"),
+    ("a URL with a path before", f"example.org/a/pith/{_SUFFIX}"),
+    ("a URL with two slashes", f"pith.science//pith/{_SUFFIX}"),
+    ("a URL with a tab in its query", f"pith.science/pith/{_SUFFIX}?a\tb"),
+    ("a blank behind pith:", f"pith: {_SUFFIX}"),
+    ("pith: twice", f"pith:pith:{_SUFFIX}"),
 )
 
 

@@ -177,6 +177,8 @@ def _reissue(given: Values) -> Values:
 def _verify(given: Values) -> Values:
     metadata = None if given["metadata"] is None else _metadata(given["metadata"])
     at = None if given["at"] is None else times.parse_seconds(given["at"])
+    if at is None and given["at"] is not None:
+        raise InvalidInput("is no time of the form 2024-03-12T13:31:14Z", field="at")
     report = verify(given["record"].encode(), KeyRing.from_json(given["keyring"]), metadata, at)
     return {"ok": report.ok, "failed": [check.name for check in report.failed]}
 

@@ -21,7 +21,9 @@ READINGS = ["2026-01-02T03:04:05.678901Z", "2026-01-02T03:04:05.700000Z", "2026-
 NEW_READINGS = ["2027-01-02T03:04:05.678901Z", "2027-01-02T03:04:05.700000Z", "2027-01-02T03:04:06.000000Z"]
 
 
-def _build(metadata: dict[str, Any] | str, enrichment: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+def building(
+    metadata: dict[str, Any] | str, enrichment: dict[str, Any] | None = None, **changes: Any
+) -> dict[str, Any]:
     given = {
         "metadata": metadata if isinstance(metadata, str) else dumps(metadata),
         "enrichment": None if enrichment is None else dumps(enrichment),
@@ -38,33 +40,33 @@ def record(real: Real) -> Iterator[Case]:
     for name in ("2403.07648v2", "2407.14645v1"):
         metadata, published = real.value(f"seeds/{name}.metadata.json"), real.value(f"seeds/{name}.record.json")
         comment = "a complete published record, under a TEST key: all but receipt.key_id, signature and fingerprint"
-        yield valid(comment, "Proven", "Real", **_build(metadata, _around(published), readings=_readings(published)))
+        yield valid(comment, "Proven", "Real", **building(metadata, _around(published), readings=_readings(published)))
     plain = msgspec.to_builtins(make_metadata())
-    yield valid("a made-up paper", **_build(plain))
+    yield valid("a made-up paper", **building(plain))
     for comment, changes in _PAPERS:
-        yield valid(comment, **_build(plain | changes))
-    yield valid("further fields of metadata are ignored", **_build(plain | {"doi": "10.1000/1", "comments": None}))
-    yield valid("an empty enrichment is none", **_build(plain, {}))
-    yield valid("an enrichment with everything", **_build(plain, ENRICHMENT))
+        yield valid(comment, **building(plain | changes))
+    yield valid("further fields of metadata are ignored", **building(plain | {"doi": "10.1000/1", "comments": None}))
+    yield valid("an empty enrichment is none", **building(plain, {}))
+    yield valid("an enrichment with everything", **building(plain, ENRICHMENT))
     for comment, enrichment in _ENRICHMENTS:
-        yield valid(comment, **_build(plain, enrichment))
-    yield valid("another base URL, its slash taken away", **_build(plain, base_url="https://registry.example.org/"))
-    yield valid("a base URL with a path", **_build(plain, base_url="http://localhost:8000/a"))
-    yield valid("another builder version", **_build(plain, builder_version="TEST-builder-1"))
-    yield valid("another key", **_build(plain, key_id="TEST-v2-2026-01", seed_b64=encode_base64(make_seed(2))))
-    yield valid("a clock that stands still", **_build(plain, readings=[READINGS[0]] * 3))
-    yield valid("a clock that goes back: raised to the reading before", **_build(plain, readings=READINGS[::-1]))
-    yield valid("whole seconds have six zeros", **_build(plain, readings=["2026-01-02T03:04:05.000000Z"] * 3))
+        yield valid(comment, **building(plain, enrichment))
+    yield valid("another base URL, its slash taken away", **building(plain, base_url="https://registry.example.org/"))
+    yield valid("a base URL with a path", **building(plain, base_url="http://localhost:8000/a"))
+    yield valid("another builder version", **building(plain, builder_version="TEST-builder-1"))
+    yield valid("another key", **building(plain, key_id="TEST-v2-2026-01", seed_b64=encode_base64(make_seed(2))))
+    yield valid("a clock that stands still", **building(plain, readings=[READINGS[0]] * 3))
+    yield valid("a clock that goes back: raised to the reading before", **building(plain, readings=READINGS[::-1]))
+    yield valid("whole seconds have six zeros", **building(plain, readings=["2026-01-02T03:04:05.000000Z"] * 3))
     for comment, changes in _NO_PAPERS:
-        yield invalid(comment, **_build(plain | changes))
+        yield invalid(comment, **building(plain | changes))
     for name in plain:
-        yield invalid(f"metadata without {name}", **_build({k: v for k, v in plain.items() if k != name}))
-    yield invalid("metadata with a key twice", "DuplicateKey", **_build(dumps(plain)[:-1] + ',"version":1}'))
-    yield invalid("metadata that are no object", **_build(f"[{dumps(plain)}]"))
+        yield invalid(f"metadata without {name}", **building({k: v for k, v in plain.items() if k != name}))
+    yield invalid("metadata with a key twice", "DuplicateKey", **building(dumps(plain)[:-1] + ',"version":1}'))
+    yield invalid("metadata that are no object", **building(f"[{dumps(plain)}]"))
     for comment, enrichment in _NO_ENRICHMENTS:
-        yield invalid(comment, **_build(plain, enrichment))
-    yield invalid("a seed of 31 bytes", **_build(plain, seed_b64=encode_base64(make_seed(1)[:31])))
-    yield invalid("a reading that is no receipt time", **_build(plain, readings=["2026-01-02T03:04:05Z"] * 3))
+        yield invalid(comment, **building(plain, enrichment))
+    yield invalid("a seed of 31 bytes", **building(plain, seed_b64=encode_base64(make_seed(1)[:31])))
+    yield invalid("a reading that is no receipt time", **building(plain, readings=["2026-01-02T03:04:05Z"] * 3))
 
 
 def _around(record: dict[str, Any]) -> dict[str, Any]:
@@ -168,7 +170,7 @@ _NO_ENRICHMENTS: tuple[tuple[str, dict[str, Any]], ...] = (
 # --- reissuing ---------------------------------------------------------------------------------------------------
 
 
-def _again(record: str, **changes: Any) -> dict[str, Any]:
+def reissuing(record: str, **changes: Any) -> dict[str, Any]:
     given = {
         "record": record,
         "seed_b64": encode_base64(make_seed(2)),
@@ -182,43 +184,49 @@ def _again(record: str, **changes: Any) -> dict[str, Any]:
 def reissue(real: Real) -> Iterator[Case]:
     for name in ("2403.07648v2", "2407.14645v1"):
         yield valid(
-            "a complete published record, under a TEST key", "Real", **_again(real.text(f"seeds/{name}.record.json"))
+            "a complete published record, under a TEST key", "Real", **reissuing(real.text(f"seeds/{name}.record.json"))
         )
     made = make_record()
     plain = made.to_json().decode()
-    yield valid("a made-up record, under the next key", **_again(plain))
-    yield valid("under the same key", **_again(plain, key_id=made.receipt.key_id, seed_b64=encode_base64(make_seed(1))))
-    yield valid("the receipt names the new builder, the snapshot keeps its own", **_again(plain, builder_version="B-2"))
+    yield valid("a made-up record, under the next key", **reissuing(plain))
+    yield valid(
+        "under the same key", **reissuing(plain, key_id=made.receipt.key_id, seed_b64=encode_base64(make_seed(1)))
+    )
+    yield valid(
+        "the receipt names the new builder, the snapshot keeps its own", **reissuing(plain, builder_version="B-2")
+    )
     yield valid(
         "a clock that goes back: raised to the record's latest time",
-        **_again(plain, readings=["2020" + r[4:] for r in NEW_READINGS]),
+        **reissuing(plain, readings=["2020" + r[4:] for r in NEW_READINGS]),
     )
-    yield valid("a clock that goes back between readings", **_again(plain, readings=NEW_READINGS[::-1]))
+    yield valid("a clock that goes back between readings", **reissuing(plain, readings=NEW_READINGS[::-1]))
     twice = make_reissued(made).to_json().decode()
     yield valid(
-        "reissued twice: first_computed_at stays", **_again(twice, readings=["2028" + r[4:] for r in NEW_READINGS])
+        "reissued twice: first_computed_at stays", **reissuing(twice, readings=["2028" + r[4:] for r in NEW_READINGS])
     )
     value = json.loads(plain)
     yield valid(
         "keys in another order, whitespace between: the published form comes out",
-        **_again(json.dumps(_turned(value), indent=1)),
+        **reissuing(json.dumps(_turned(value), indent=1)),
     )
-    yield valid("escapes that needn't be are taken away", **_again(plain.replace("A Made-Up", "\\u0041 Made\\u002dUp")))
+    yield valid(
+        "escapes that needn't be are taken away", **reissuing(plain.replace("A Made-Up", "\\u0041 Made\\u002dUp"))
+    )
     may = {**value, "graph_snapshot": {k: v for k, v in value["graph_snapshot"].items() if k != "integrity"}}
-    yield valid("the shape of May 2026, without integrity", **_again(dumps(may)))
+    yield valid("the shape of May 2026, without integrity", **reissuing(dumps(may)))
     for comment, changed in _with_unknown_fields(value):
-        yield valid(comment, "Open", **_again(dumps(changed)))
+        yield valid(comment, "Open", **reissuing(dumps(changed)))
     reviewed = json.loads(make_record(enrichment=Enrichment.from_json(dumps(ENRICHMENT))).to_json())
     comment = "rows with their keys turned round: JSONB order in the four blocks, as given elsewhere"
-    yield valid(comment, **_again(dumps(_turned(reviewed))))
+    yield valid(comment, **reissuing(dumps(_turned(reviewed))))
     yield valid(
         "another paper block: nothing judges it",
-        **_again(dumps({**value, "paper": {**value["paper"], "headline": "x"}})),
+        **reissuing(dumps({**value, "paper": {**value["paper"], "headline": "x"}})),
     )
     for comment, changed in _not_reissued(value):
-        yield invalid(comment, **_again(dumps(changed)))
-    yield invalid("a key twice", "DuplicateKey", **_again(plain[:-1] + ',"events":[]}'))
-    yield invalid("no JSON", **_again(plain[:-1]))
+        yield invalid(comment, **reissuing(dumps(changed)))
+    yield invalid("a key twice", "DuplicateKey", **reissuing(plain[:-1] + ',"events":[]}'))
+    yield invalid("no JSON", **reissuing(plain[:-1]))
 
 
 def make_reissued(record: PithRecord) -> PithRecord:

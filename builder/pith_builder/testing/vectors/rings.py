@@ -1,4 +1,4 @@
-"""Tests of receipts and key rings (PROTOCOL §6, DESIGN "keyring.json"); those of rotation are in `chains.py`."""
+"""Tests of receipts and key rings (PROTOCOL §6, §9); those of rotation are in `chains.py` and `chain_edges.py`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ import msgspec
 
 from pith_builder.keyring import KeyRing, RingKey
 from pith_builder.signing import SIGNATURE_BYTES, SeedSigner, encode_base64
-from pith_builder.testing import make_keyring, make_record, make_revocation, make_rotation, make_signer
-from pith_builder.testing.vectors.chains import rotation
+from pith_builder.testing import (
+    make_keyring,
+    make_record,
+    make_revocation,
+    make_rotation,
+    make_seed,
+    make_signer,
+)
+from pith_builder.testing.vectors.chain_edges import rotation
+from pith_builder.testing.vectors.curve import ORDER_2, Forger, L, P, decode
 from pith_builder.testing.vectors.model import Case, invalid, undecided, valid
 from pith_builder.testing.vectors.real import Real
 
 __all__ = ["keyring", "receipt", "rotation"]
 
 K1, K2, RECOVERY = make_signer(1), make_signer(2), make_signer(90)
-
-#: The order of the group of Ed25519.
-_L = 2**252 + 27742317777372353535851937790883648493
 
 #: The eight points of small order, as they are encoded.
 SMALL_ORDER = (
@@ -65,6 +70,31 @@ def receipt(real: Real) -> Iterator[Case]:
     yield invalid("a key twice", "DuplicateKey", **_of(ours) | {"receipt": text[:-1] + ', "kind": "pith_receipt"}'})
     yield invalid("trailing data", **_of(ours) | {"receipt": text + "{}"})
     yield invalid("not an object", **_of(ours) | {"receipt": f"[{text}]"})
+    yield from _forged(ours)
+    capitals = ours["public_key_fingerprint"].upper()
+    yield invalid("the fingerprint in capitals", **_of(ours | {"public_key_fingerprint": capitals}))
+    of_a_doubtful_key = _with_key(ours, _plus_torsion(K1))
+    yield undecided("a key with a part of small order", "Key", **of_a_doubtful_key)
+
+
+def _forged(ours: dict[str, Any]) -> Iterator[Case]:
+    """Signatures of the first TEST key with an R of their own; S is r + k a in each."""
+
+    def forged(**how: Any) -> dict[str, Any]:
+        signature = Forger(K1.key_id, make_seed(1), **how).sign(bytes.fromhex(ours["canonical_sha256"]))
+        return _of(ours | {"signature_b64": encode_base64(signature)})
+
+    yield valid("a signature that was made by hand", "Edge", **forged(r=12345))
+    for point in SMALL_ORDER:
+        comment = f"R is of small order ({point[:4]}\u2026), and S fits"
+        yield invalid(comment, "SmallOrder", **forged(torsion=decode(bytes.fromhex(point))))
+    another = forged(spelling=(P + 1).to_bytes(32, "little"))
+    yield invalid("R is the neutral element in another spelling, and S fits", "SmallOrder", **another)
+    signed = forged(spelling=b"\1" + bytes(30) + b"\x80")
+    yield invalid("R is the neutral element with a sign, and S fits", "SmallOrder", **signed)
+    for order, torsion in ((2, ORDER_2), (4, decode(bytes(32))), (8, decode(bytes.fromhex(SMALL_ORDER[4])))):
+        comment = f"R has a part of order {order}: only the equation with the cofactor fits"
+        yield invalid(comment, "Signature", **forged(r=12345, torsion=torsion))
 
 
 def _of(receipt: dict[str, Any], **changes: str) -> dict[str, Any]:
@@ -116,7 +146,7 @@ def _other_signatures(ours: dict[str, Any]) -> Iterator[Case]:
         ("a signature over the SHA-256 of the digest", K1.sign(b"\0" * 32)),
         ("one bit of R is wrong", bytes([raw[0] ^ 1]) + raw[1:]),
         ("one bit of S is wrong", raw[:32] + bytes([raw[32] ^ 1]) + raw[33:]),
-        ("S is not reduced: S + L", raw[:32] + (int.from_bytes(raw[32:], "little") + _L).to_bytes(32, "little")),
+        ("S is not reduced: S + L", raw[:32] + (int.from_bytes(raw[32:], "little") + L).to_bytes(32, "little")),
         ("S is zero and R the neutral element", b"\1" + bytes(63)),
         ("all bytes zero", bytes(SIGNATURE_BYTES)),
         ("63 bytes", raw[:63]),
@@ -194,9 +224,53 @@ def keyring(real: Real) -> Iterator[Case]:
             yield invalid(f"a key without {name}", keyring=whole)
     for comment, public_key in _BAD_POINTS:
         yield invalid(comment, "Key", keyring=_text(_with_point(ring, public_key)))
-    for comment, public_key in _DOUBTFUL_POINTS:
-        yield undecided(comment, "Key", keyring=_text(_with_point(ring, public_key)))
+    yield undecided(
+        "a public key with a part of small order", "Key", keyring=_text(_with_point(ring, _plus_torsion(K1)))
+    )
+    for comment, public_key in _OTHER_SPELLINGS:
+        yield invalid(comment, "Key", keyring=_text(_with_point(ring, public_key)))
     yield from _bad_rings(ring, statement)
+    yield from _edges(ring, statement)
+
+
+def _edges(ring: dict[str, Any], statement: dict[str, Any]) -> Iterator[Case]:
+    body = statement["body"]
+    for comment, changes in (
+        ("the year 1", {"not_before": "0001-01-01T00:00:00Z"}),
+        ("the year 9999", {"not_after": "9999-12-31T23:59:59Z"}),
+        ("a mark of revocation is open", {"state": "revoked", "revoked": _REVOKED | {"note": 1}}),
+        ("a key id of digits", {"key_id": "0"}),
+    ):
+        yield valid(comment, "Edge", keyring=_text(_key(ring, 0, **changes)))
+    two = _key(_key(ring, 0, use="verify"), 1, use="verify", state="active")
+    yield valid("two active keys of use verify", "Edge", keyring=_text(two))
+    for comment, changed in (
+        ("previous_sha256 can be read, whatever text it is", {"previous_sha256": "soon"}),
+        ("effective_at can be read, whatever text it is", {"effective_at": "soon"}),
+        ("a public key in a statement can be read, whatever text it is", {"to_public_key_b64": "?"}),
+        ("empty ids in a statement can be read", {"from": "", "to": ""}),
+    ):
+        read = _text(ring | {"statements": [statement | {"body": body | changed}]})
+        yield valid(comment, "Edge", keyring=read)
+    revocation: dict[str, Any] = {"type": "pith-key-revocation/1", "key_id": "", "since": "", "reason": "lost"}
+    empty: dict[str, Any] = {"body": revocation, "signatures": []}
+    yield valid("1,000 statements", "Edge", keyring=_text(ring | {"statements": [empty] * 1000}))
+    yield invalid("1,001 statements", "Edge", keyring=_text(ring | {"statements": [empty] * 1001}))
+    refused: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("the year 0", {"not_before": "0000-01-01T00:00:00Z"}),
+        ("the key's fingerprint in capitals", {"fingerprint": ring["keys"][0]["fingerprint"].upper()}),
+        ("a mark of revocation that is true", {"state": "revoked", "revoked": True}),
+    )
+    for comment, changes in refused:
+        yield invalid(comment, "Edge", keyring=_text(_key(ring, 0, **changes)))
+    refused = (
+        ("a revocation for another reason", empty | {"body": revocation | {"reason": "stolen"}}),
+        ("a revocation with previous_sha256", empty | {"body": revocation | {"previous_sha256": None}}),
+        ("a statement without signatures, not even none", {"body": body}),
+        ("a signature that is null", statement | {"signatures": [None]}),
+    )
+    for comment, changed in refused:
+        yield invalid(comment, "Edge", "Closed", keyring=_text(ring | {"statements": [changed]}))
 
 
 def _with_point(ring: dict[str, Any], public_key: bytes) -> dict[str, Any]:
@@ -292,14 +366,12 @@ def _bad_rings(ring: dict[str, Any], statement: dict[str, Any]) -> Iterator[Case
 
 # --- points of the curve -----------------------------------------------------------------------------------------
 
-_P = 2**255 - 19
-
 
 def _plus_torsion(signer: SeedSigner) -> bytes:
     """The signer's public key with the point of order 2 added: (-x, -y)."""
     raw = int.from_bytes(signer.public_key, "little")
     y, sign = raw & ((1 << 255) - 1), raw >> 255
-    return ((_P - y) | ((1 - sign) << 255)).to_bytes(32, "little")
+    return ((P - y) | ((1 - sign) << 255)).to_bytes(32, "little")
 
 
 _BAD_POINTS = (
@@ -307,8 +379,7 @@ _BAD_POINTS = (
     ("a public key that is no point of the curve", b"\2" + bytes(31)),
 )
 
-_DOUBTFUL_POINTS = (
-    ("a public key with a part of small order", _plus_torsion(K1)),
-    ("the neutral element in another spelling, y = p + 1", (_P + 1).to_bytes(32, "little")),
-    ("zero in another spelling, y = p", _P.to_bytes(32, "little")),
+_OTHER_SPELLINGS = (
+    ("the neutral element in another spelling, y = p + 1", (P + 1).to_bytes(32, "little")),
+    ("zero in another spelling, y = p", P.to_bytes(32, "little")),
 )

@@ -70,7 +70,11 @@ def named(signer: SeedSigner, key_id: str) -> SeedSigner:
 
 def after(*statements: Statement, recovery: SeedSigner | None = None) -> KeyRing:
     """The ring of the owner after these statements, as it would be pinned whole."""
-    ring = pin(K1, recovery=recovery)
+    return moved_from(pin(K1, recovery=recovery), *statements)
+
+
+def moved_from(ring: KeyRing, *statements: Statement) -> KeyRing:
+    """A ring after these statements."""
     for statement in statements:
         ring = move(ring, statement)
     return ring

@@ -123,6 +123,8 @@ def authors(real: Real) -> Iterator[Case]:
         yield valid(comment, *flags, authors=value)
     yield invalid("U+0000 is an error", "Edge", authors="A\0B")
     yield invalid("a lone surrogate is an error", "Surrogate", authors="A\ud800")
+    for comment, value, *flags in _AUTHOR_EDGES:
+        yield valid(comment, "Edge", *flags, authors=value)
 
 
 _AUTHORS: tuple[tuple[str, ...], ...] = (
@@ -173,6 +175,20 @@ _AUTHORS: tuple[tuple[str, ...], ...] = (
     ("Greek and Cyrillic go behind Latin", "\u0391, Z, \u0410", "Unicode"),
     ("Arabic digits are digits", "A\u0661, Ab", "Unicode"),
     ("zero width space is kept in the name and not in its key", "A\u200bC, AB", "Unicode"),
+)
+
+_AUTHOR_EDGES: tuple[tuple[str, ...], ...] = (
+    ("keys by code point, not by UTF-16: U+FA0E goes before U+10428", "\U00010428, \ufa0e", "Astral"),
+    ("names of one key by code point, not by UTF-16: U+FFE5 goes before U+1F600", "A\U0001f600, A\uffe5", "Astral"),
+    ("lower-cased behind NFKD: a mathematical capital A is an a", "ad, \U0001d400c, ab", "Unicode", "NFKD"),
+    ("what lower-casing brings in is not decomposed again", "\u0130b, ic, ia", "Unicode", "NFKD"),
+    (
+        "marks are taken out before lower-casing: the sigma is final",
+        "\u0391\u03a3-, \u0391\u03c3, \u0391\u03c2",
+        "Sigma",
+    ),
+    ("a blank is taken out before lower-casing: no sigma is final", "\u0391\u03a3 \u0391, \u0391\u03c2\u0391", "Sigma"),
+    ("a modifier letter is a letter, a modifier symbol is none", "a\u02b9c, ab, a\u02c2d", "Unicode"),
 )
 
 

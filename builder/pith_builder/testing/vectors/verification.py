@@ -50,12 +50,12 @@ def verify(real: Real) -> Iterator[Case]:
     yield altered("a reviewed record", "", reviewed)
     yield altered("keys in another order, whitespace between, escapes", "", json.dumps(_turned(plain), indent=1))
     again = make_reissued(make_record()).to_json().decode()
-    yield altered("reissued, under a ring with both keys", "", again, keyring=_ring(K1, K2, active=K2))
+    yield altered("reissued, under a ring with both keys", "", again, keyring=ring_of(K1, K2, active=K2))
     yield altered("reissued, under a ring with the old key alone", "key_known", again)
     for comment, failed, place, value in _CHANGES:
-        yield altered(comment, failed, _changed(plain, place, value), *_flags(failed))
+        yield altered(comment, failed, changed_at(plain, place, value), *_flags(failed))
     for comment, failed, place, value in _REVIEWED_CHANGES:
-        yield altered(comment, failed, _changed(reviewed, place, value), *_flags(failed))
+        yield altered(comment, failed, changed_at(reviewed, place, value), *_flags(failed))
     yield from _taken_away(plain)
     yield from _with_metadata(plain)
     yield from _with_keys(plain)
@@ -74,16 +74,16 @@ def _flags(failed: str) -> tuple[str, ...]:
     return ("Altered",) if failed else ("NotBound",)
 
 
-def _changed(value: Any, place: str, new: Any) -> Any:
+def changed_at(value: Any, place: str, new: Any) -> Any:
     """`value` with another value at a place such as `aliases.0.alias_value`; a function gets the old one."""
     if not place:
         return new(value)
     head, _, rest = place.partition(".")
     if isinstance(value, list):
         items = list(value)
-        items[int(head)] = _changed(items[int(head)], rest, new) if rest else _new(items[int(head)], new)
+        items[int(head)] = changed_at(items[int(head)], rest, new) if rest else _new(items[int(head)], new)
         return items
-    return {**value, head: _changed(value[head], rest, new) if rest else _new(value.get(head), new)}
+    return {**value, head: changed_at(value[head], rest, new) if rest else _new(value.get(head), new)}
 
 
 def _new(old: Any, new: Any) -> Any:
@@ -122,12 +122,17 @@ _CHANGES: tuple[tuple[str, str, str, Any], ...] = (
     ("another base in one link", "links", "links.json", lambda u: u.replace("pith.science", "example.org")),
     ("links.html of another number", "links", "links.html", "https://pith.science/pith/" + "A" * 26),
     ("another schema URL", "links", "schema_url", "https://pith.science/schemas/pith-number/v2.json"),
-    ("another title in both paper blocks", "paper", "", lambda r: _both(r, "title", "Another")),
-    ("a title that is not collapsed, in both", "paper", "", lambda r: _both(r, "title", "A  Made-Up Paper")),
-    ("another case in the title, in both: nothing binds it", "", "", lambda r: _both(r, "title", "A MADE-UP PAPER")),
-    ("another excerpt in both, of a whole abstract", "paper", "", lambda r: _both(r, "abstract_excerpt", "Another.")),
-    ("an excerpt of 601 in both", "paper", "", lambda r: _both(r, "abstract_excerpt", "x" * 601)),
-    ("an excerpt of 600 in both: the abstract isn't shown", "", "", lambda r: _both(r, "abstract_excerpt", "x" * 600)),
+    ("another title in both paper blocks", "paper", "", lambda r: in_both(r, "title", "Another")),
+    ("a title that is not collapsed, in both", "paper", "", lambda r: in_both(r, "title", "A  Made-Up Paper")),
+    ("another case in the title, in both: nothing binds it", "", "", lambda r: in_both(r, "title", "A MADE-UP PAPER")),
+    ("another excerpt in both, of a whole abstract", "paper", "", lambda r: in_both(r, "abstract_excerpt", "Another.")),
+    ("an excerpt of 601 in both", "paper", "", lambda r: in_both(r, "abstract_excerpt", "x" * 601)),
+    (
+        "an excerpt of 600 in both: the abstract isn't shown",
+        "",
+        "",
+        lambda r: in_both(r, "abstract_excerpt", "x" * 600),
+    ),
     ("integrity's hash", "snapshot_hashes", "graph_snapshot.integrity.snapshot_sha256", _Z),
     ("references' hash", "snapshot_hashes", "graph_snapshot.references.snapshot_sha256", _Z),
     ("a claim put in", "snapshot_hashes counts", "graph_snapshot.claims.items", [{"text": "x"}]),
@@ -189,7 +194,7 @@ _REVIEWED_CHANGES: tuple[tuple[str, str, str, Any], ...] = (
 )
 
 
-def _both(record: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+def in_both(record: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
     """The record with a field of both paper blocks altered."""
     graph = record["graph_snapshot"]
     paper = {**record["paper"], name: value}
@@ -201,7 +206,7 @@ def _taken_away(plain: dict[str, Any]) -> Iterator[Case]:
         yield altered(f"without {name}", "form", {k: v for k, v in plain.items() if k != name}, "Altered")
     graph = {k: v for k, v in plain["graph_snapshot"].items() if k != "integrity"}
     yield altered("the shape of May 2026, without integrity", "", {**plain, "graph_snapshot": graph})
-    yield altered("integrity that is null", "form", _changed(plain, "graph_snapshot.integrity", None), "Altered")
+    yield altered("integrity that is null", "form", changed_at(plain, "graph_snapshot.integrity", None), "Altered")
 
 
 def _with_metadata(plain: dict[str, Any]) -> Iterator[Case]:
@@ -225,89 +230,94 @@ def _with_metadata(plain: dict[str, Any]) -> Iterator[Case]:
     ):
         yield altered(comment, failed, plain, "Metadata", metadata=dumps(given | changes))
     text = dumps(plain)
-    yield invalid("metadata that can't be", "Metadata", **_input(text, metadata=dumps(given | {"version": 0})))
+    yield invalid("metadata that can't be", "Metadata", **input_of(text, metadata=dumps(given | {"version": 0})))
 
 
-def _input(record: str, **changes: Any) -> dict[str, Any]:
+def input_of(record: str, **changes: Any) -> dict[str, Any]:
     return {"record": record, "keyring": RING.to_json().decode(), "metadata": None, "at": None} | changes
 
 
-def _ring(*signers: Any, active: Any, **changes: Any) -> str:
+def ring_of(*signers: Any, active: Any, **changes: Any) -> str:
     entries = [RingKey.of(s.key_id, s.public_key, "active" if s is active else "retired", "receipts") for s in signers]
     entries[0] = msgspec.structs.replace(entries[0], **changes)
     return KeyRing("1.0", entries, []).to_json().decode()
 
 
-def _at(seconds_later: int) -> str:
+def at_second(seconds_later: int) -> str:
     return seconds((START + timedelta(seconds=seconds_later)).replace(microsecond=0))
 
 
 def _with_keys(plain: dict[str, Any]) -> Iterator[Case]:
     revoked = {"state": "revoked"}
     for comment, failed, changes, at in (
-        ("a retired key, signed before its end", "", {"state": "retired", "not_after": _at(1)}, None),
-        ("a retired key, signed after its end", "key_valid", {"state": "retired", "not_after": _at(0)}, None),
+        ("a retired key, signed before its end", "", {"state": "retired", "not_after": at_second(1)}, None),
+        ("a retired key, signed after its end", "key_valid", {"state": "retired", "not_after": at_second(0)}, None),
         ("a retired key without an end", "", {"state": "retired"}, None),
         ("a key that is not active yet", "key_valid", {"state": "next"}, None),
         ("a recovery key", "key_valid", {"use": "recovery"}, None),
         ("another issuer's key", "", {"use": "verify"}, None),
-        ("signed before the key became valid", "key_valid", {"not_before": _at(1)}, None),
-        ("signed after the key became valid", "", {"not_before": _at(0)}, None),
-        ("revoked as lost, signed before", "", revoked | {"revoked": Revocation(_at(1), "lost")}, None),
-        ("revoked as lost, signed after", "key_valid", revoked | {"revoked": Revocation(_at(0), "lost")}, None),
-        ("superseded, signed before", "", revoked | {"revoked": Revocation(_at(1), "superseded")}, None),
+        ("signed before the key became valid", "key_valid", {"not_before": at_second(1)}, None),
+        ("signed after the key became valid", "", {"not_before": at_second(0)}, None),
+        ("revoked as lost, signed before", "", revoked | {"revoked": Revocation(at_second(1), "lost")}, None),
+        ("revoked as lost, signed after", "key_valid", revoked | {"revoked": Revocation(at_second(0), "lost")}, None),
+        ("superseded, signed before", "", revoked | {"revoked": Revocation(at_second(1), "superseded")}, None),
         (
             "compromised, though signed before",
             "key_valid",
-            revoked | {"revoked": Revocation(_at(9), "compromised")},
+            revoked | {"revoked": Revocation(at_second(9), "compromised")},
             None,
         ),
-        ("compromised later than asked for", "", revoked | {"revoked": Revocation(_at(9), "compromised")}, _at(8)),
+        (
+            "compromised later than asked for",
+            "",
+            revoked | {"revoked": Revocation(at_second(9), "compromised")},
+            at_second(8),
+        ),
         (
             "compromised at the time asked for",
             "key_valid",
-            revoked | {"revoked": Revocation(_at(9), "compromised")},
-            _at(9),
+            revoked | {"revoked": Revocation(at_second(9), "compromised")},
+            at_second(9),
         ),
-        ("signed later than asked for", "key_valid", {}, _at(-1)),
-        ("signed before the time asked for", "", {}, _at(1)),
+        ("signed later than asked for", "key_valid", {}, at_second(-1)),
+        ("signed before the time asked for", "", {}, at_second(1)),
         (
             "retired later than asked for, signed after its end",
             "key_valid",
-            {"state": "retired", "not_after": _at(0)},
-            _at(1),
+            {"state": "retired", "not_after": at_second(0)},
+            at_second(1),
         ),
     ):
         active = make_signer(3) if changes.get("state") else K1
-        yield altered(comment, failed, plain, "Key", keyring=_ring(K1, active=active, **changes), at=at)
-    other = _ring(K1, active=K1, **msgspec.to_builtins(RingKey.of(K1.key_id, K2.public_key, "active", "receipts")))
+        yield altered(comment, failed, plain, "Key", keyring=ring_of(K1, active=active, **changes), at=at)
+    other = ring_of(K1, active=K1, **msgspec.to_builtins(RingKey.of(K1.key_id, K2.public_key, "active", "receipts")))
     yield altered("another key under the right id", "key_known", plain, "Key", keyring=other)
-    renamed = _ring(K1, active=K1, key_id="TEST-other")
+    renamed = ring_of(K1, active=K1, key_id="TEST-other")
     yield altered("the right key under another id", "key_known", plain, "Key", keyring=renamed)
     yield altered("an empty ring", "key_known", plain, "Key", keyring=KeyRing.empty().to_json().decode())
-    thief = _changed(
+    thief = changed_at(
         plain, "receipt.signature_b64", json.loads(make_record(signer=K2).to_json())["receipt"]["signature_b64"]
     )
     yield altered("another key's signature under the right id", "signature", thief, "Key")
-    bad = _changed(thief, "receipt.key_id", "TEST-v9-2026-01")
+    bad = changed_at(thief, "receipt.key_id", "TEST-v9-2026-01")
     yield altered("an unknown key is not a bad signature", "key_known", bad, "Key")
-    yield invalid("a ring that can't be", "Key", **_input(dumps(plain), keyring="{}"))
+    yield invalid("a ring that can't be", "Key", **input_of(dumps(plain), keyring="{}"))
 
 
 def _unreadable(plain: dict[str, Any]) -> Iterator[Case]:
     text = dumps(plain)
-    yield invalid("no JSON", **_input(text[:-1]))
-    yield invalid("nothing", **_input(""))
-    yield invalid("a key twice", "DuplicateKey", **_input(text[:-1] + ',"events":[]}'))
+    yield invalid("no JSON", **input_of(text[:-1]))
+    yield invalid("nothing", **input_of(""))
+    yield invalid("a key twice", "DuplicateKey", **input_of(text[:-1] + ',"events":[]}'))
     yield invalid(
         "a key twice in the canonical record",
         "DuplicateKey",
-        **_input(text.replace('"source":{"id"', '"source":{"id":"2601.00002","id"', 1)),
+        **input_of(text.replace('"source":{"id"', '"source":{"id":"2601.00002","id"', 1)),
     )
-    yield invalid("trailing data", **_input(text + text))
-    yield invalid("NaN", **_input(text[:-1] + ',"note":NaN}'))
-    yield invalid("a lone surrogate", **_input(text[:-1] + ',"note":"\\ud800"}'))
-    yield invalid("nested deeper than 64", **_input(text[:-1] + ',"note":' + "[" * 64 + "]" * 64 + "}"))
+    yield invalid("trailing data", **input_of(text + text))
+    yield invalid("NaN", **input_of(text[:-1] + ',"note":NaN}'))
+    yield invalid("a lone surrogate", **input_of(text[:-1] + ',"note":"\\ud800"}'))
+    yield invalid("nested deeper than 64", **input_of(text[:-1] + ',"note":' + "[" * 64 + "]" * 64 + "}"))
     yield altered("nested 64 deep", "", text[:-1] + ',"note":' + "[" * 63 + "]" * 63 + "}", "Depth")
     yield altered("a list", "form", f"[{text}]")
     yield altered("null", "form", "null")

@@ -16,6 +16,8 @@ export const either = (...leaves) => leaf((value) => leaves.some(({ test }) => t
 export const nullable = ({ test }) => leaf((value) => value === null || test(value));
 export const list = (item) => ({ item });
 export const rows = list(anyObject);
+/** An object with any keys, and values of one shape. */
+export const mapOf = (values) => ({ values });
 
 /** An open object. Fields named in `optional` may be absent. */
 export const open = (fields, optional = []) => ({ fields, optional, closed: false });
@@ -26,6 +28,7 @@ export function misfit(value, shape, path = '') {
   if (shape.test) return shape.test(value) ? null : path;
   if (shape.item) return misfitInList(value, shape, path);
   if (!isObject(value)) return path;
+  if (shape.values) return misfitInMap(value, shape, path);
   for (const [name, inner] of Object.entries(shape.fields)) {
     const here = `${path}.${name}`;
     if (!value.has(name)) {
@@ -48,9 +51,18 @@ function misfitInList(value, shape, path) {
   return null;
 }
 
+function misfitInMap(value, shape, path) {
+  for (const [name, item] of value) {
+    const wrong = misfit(item, shape.values, `${path}.${name}`);
+    if (wrong !== null) return wrong;
+  }
+  return null;
+}
+
 /** The paths of the fields that the shape doesn't name. */
 export function unknownFields(value, shape, path = '') {
   if (shape.item) return value.flatMap((item, i) => unknownFields(item, shape.item, `${path}[${i}]`));
+  if (shape.values) return [...value].flatMap(([name, inner]) => unknownFields(inner, shape.values, `${path}.${name}`));
   if (!shape.fields) return [];
   return [...value].flatMap(([name, inner]) => {
     const known = Object.hasOwn(shape.fields, name);
@@ -61,6 +73,7 @@ export function unknownFields(value, shape, path = '') {
 /** §4: known fields in their published order, each run of unknown ones behind the known one that it followed. */
 export function inPublishedOrder(value, shape) {
   if (shape.item) return value.map((item) => inPublishedOrder(item, shape.item));
+  if (shape.values) return new Map([...value].map(([name, inner]) => [name, inPublishedOrder(inner, shape.values)]));
   if (!shape.fields) return value;
   const runs = new Map([[null, []]]);
   let followed = null;

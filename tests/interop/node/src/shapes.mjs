@@ -3,7 +3,7 @@
 import { isVersion } from './arxiv.mjs';
 import { receiptShape } from './receipt.mjs';
 import {
-  anyObject, anything, boolean, closed, constant, either, integer, list, nullable, open, rows, text,
+  anyObject, anything, boolean, closed, constant, either, integer, list, mapOf, nullable, open, rows, text,
 } from './shape.mjs';
 
 const version = { test: isVersion };
@@ -61,9 +61,11 @@ export const verdictShape = open({
   pith_extraction_headline: nullable(text),
 });
 
+const countsShape = open({ total: integer, advisory: integer, critical: integer, informational: integer });
+
 const integrityShape = open({
   clean: boolean,
-  summary: open({ advisory: integer, critical: integer, by_detector: anyObject, informational: integer }),
+  summary: open({ advisory: integer, critical: integer, by_detector: mapOf(countsShape), informational: integer }),
   endpoint: text,
   findings: rows,
   available: boolean,
@@ -108,7 +110,7 @@ export const recordShape = open({
   graph_snapshot: snapshotShape,
   aliases: list(texts('alias_kind', 'alias_value', 'created_at')),
   events: rows,
-  event_summary: anyObject,
+  event_summary: mapOf(integer),
   paper_claims: list(anything),
   inbound_citations: open({ count: integer, internal_anchor_count: integer, sample: rows }),
   formal_canon: open({ evidence_count: integer, sample: rows, anchors: list(anything) }),
