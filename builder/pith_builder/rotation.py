@@ -231,12 +231,22 @@ def _is_of_one_issuer(ring: KeyRing, key: RingKey, active: RingKey) -> bool:
     """Whether `active` came after `key`: by its use in our own ring, by the rotations between them in others'."""
     if key.use == active.use == "receipts":
         return True
-    successors = {s.body.from_: s.body.to for s in ring.statements if isinstance(s.body, RotationBody)}
+    successors = {
+        s.body.from_: s.body.to
+        for s in ring.statements
+        if isinstance(s.body, RotationBody) and _is_signed_by_both(ring, s, s.body)
+    }
     name: str | None = key.key_id
     while (name := successors.get(name or "")) is not None:
         if name == active.key_id:
             return key.use == active.use
     return False
+
+
+def _is_signed_by_both(ring: KeyRing, statement: Statement, body: RotationBody) -> bool:
+    """Whether a rotation bears both its keys' signatures: pins may hold one that was passed over and never verified."""
+    keys = [ring.by_id(name) for name in (body.from_, body.to)]
+    return all(key is not None and statement.is_signed_by(key.key_id, key.public_key) for key in keys)
 
 
 def _recovery_key(ring: KeyRing, statement: Statement, key: RingKey) -> RingKey:

@@ -204,4 +204,8 @@ NO_EDGES: Table = {
             ),
         ),
     ),
+    "a pinned rotation that lacks a signature tells nothing of who came after whom": (
+        _joined(pin(K1, use="verify", state="retired"), pin(K2, use="verify"), statements=(rotates(None, K1, K2, K2),)),
+        (rotates(None, K1, K2, K2), IS_OLD),
+    ),
 }

@@ -40,7 +40,11 @@ export function follow(pins, ring) {
     demand(i < ring.statements.length && isSame(statement, ring.statements[i]), atFault(i, 'not the pinned one'));
   });
 
-  let state = { keys: pins.keys, led: pins.statements.filter(isRotation).map(({ from, to }) => [from, to]) };
+  // Of the pins' own rotations those count that bear both signatures: others were passed over, and verified by nobody.
+  const isSigned = (rotation) =>
+    [rotation.from, rotation.to].every((id) => findKey(pins.keys, id) !== null && bears(rotation, findKey(pins.keys, id)));
+  const led = pins.statements.filter(isRotation).filter(isSigned).map(({ from, to }) => [from, to]);
+  let state = { keys: pins.keys, led };
   let begun = pinned > 0;
   let last = pinned;
   const bodies = ring.statements.map(({ body }) => canonicalJson(body));
