@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from urllib.parse import parse_qs, urlsplit
 
 from pith_builder.arxiv_id import ArxivId
 from pith_builder.errors import InvalidArxivId, InvalidInput, InvalidNumber
 from pith_builder.number import SUFFIX_LENGTH, PithNumber
-
-_RESOLVE_LINK = re.compile(r"https?://[!-~]+/resolve\?(?:[!-~]*&)?arxiv=([^&#\s]+)[!-~]*", re.ASCII)
 
 
 class InvalidAlias(InvalidInput):
@@ -19,9 +17,8 @@ class InvalidAlias(InvalidInput):
 
 def parse_alias(s: str) -> ArxivId | PithNumber:
     """The paper (with or without version) or the number that `s` names. Raises InvalidAlias."""
-    resolve_link = _RESOLVE_LINK.fullmatch(s.strip())
     try:
-        return ArxivId.parse(resolve_link[1] if resolve_link else s)
+        return ArxivId.parse(_asked_in_link(s.strip()) or s)
     except InvalidArxivId as error:
         as_id = error.message
     reasons = []
@@ -38,3 +35,14 @@ def parse_alias(s: str) -> ArxivId | PithNumber:
     else:
         reason = as_id if any(c in s for c in "./") else as_number
     raise InvalidAlias(reason, hint="give an arXiv id, a DOI, a pith number, a short form or the URL of one of them")
+
+
+def _asked_in_link(s: str) -> str | None:
+    """What a resolve link (PROTOCOL §8) asks for."""
+    try:
+        parts = urlsplit(s)
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not parts.path.endswith("/resolve"):
+        return None
+    return next(iter(parse_qs(parts.query).get("arxiv", ())), None)

@@ -37,3 +37,13 @@ def test_what_names_nothing_is_refused(text: str) -> None:
 def test_a_refused_alias_says_why_it_is_no_id() -> None:
     with pytest.raises(InvalidAlias, match="no month 13"):
         parse_alias("2413.00001")
+
+
+def test_long_link_takes_no_longer_than_its_length() -> None:
+    """A pattern that goes back would take longer than the test does."""
+    link = "https://pith.science/resolve?" + "&arxiv=a" * 100_000
+    with pytest.raises(InvalidAlias):
+        parse_alias(link)
+    assert parse_alias("https://pith.science/api/pith-number/resolve?json=true&arxiv=hep-th/9901001") == ArxivId(
+        "hep-th/9901001"
+    )

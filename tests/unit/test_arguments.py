@@ -69,3 +69,24 @@ def test_word_that_is_neither_command_nor_id_suggests_what_to_do(word: str, hint
         arranged(["--home", "h", word, "--json"], COMMANDS)
     assert caught.value.hint == hint
     assert repr(word) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["postgresql://u:s3cret@h/db"],
+        ["store", "backup", "postgresql://u:s3cret@h/db"],
+        ["store", "copy", "a", "postgresql://u:s3cret@h/db"],
+        ["store", "copy", "postgresql://u:s3cret@h/db", "b"],
+        ["issue", "--metadata", "postgresql://u:s3cret@h/db"],
+    ],
+)
+def test_password_in_the_wrong_place_is_refused_and_not_repeated(arguments: list[str]) -> None:
+    with pytest.raises(UnknownCommand) as caught:
+        arranged(arguments, ["issue", "store"])
+    assert "s3cret" not in f"{caught.value}{caught.value.hint}"
+
+
+def test_password_goes_with_the_store_and_with_a_copy() -> None:
+    given = ["store", "copy", "--json", "postgresql://u:s3cret@h/b", "--store", "postgresql://u:s3cret@h/a"]
+    assert arranged(given, ["store"])[-4:] == ["store", "copy", "--json", "postgresql://u:s3cret@h/b"]

@@ -90,3 +90,12 @@ def test_a_place_that_is_a_file_is_refused(tmp_path: Path) -> None:
         with pytest.raises(FileFailed):
             folder.write(tmp_path / "out", fixtures(1, 1, ["minimal"]), force=force)
     assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["precious.txt", "a\u0000b", "x" * 5000, "loop"])
+def test_force_takes_nothing_away_that_it_did_not_write(tmp_path: Path, name: str) -> None:
+    (tmp_path / "precious.txt").write_text("precious")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": {name: "0" * 64}}))
+    folder.write(tmp_path, fixtures(0, 1, ["minimal"]), force=True)
+    assert (tmp_path / "precious.txt").read_text() == "precious"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from difflib import get_close_matches
 
@@ -9,6 +10,7 @@ from pith_builder.arxiv_id import ArxivId
 from pith_builder.cli.settings import FLAGS
 from pith_builder.errors import InvalidArxivId, PithError
 
+_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 _ALONE = ("--help", "-h", "--version")
 
 
@@ -24,6 +26,7 @@ def arranged(arguments: list[str], commands: Collection[str]) -> list[str]:
     Raises UnknownCommand, with the nearest command, for a first argument that is neither command nor id.
     """
     settings, rest = _parted(arguments)
+    _check_no_password(rest)
     if not rest:
         return settings or ["--help"]
     if rest[0] in commands or rest[0] in _ALONE:
@@ -58,6 +61,17 @@ def _parted(arguments: list[str]) -> tuple[list[str], list[str]]:
         else:
             rest.append(argument)
     return settings, rest
+
+
+def _check_no_password(rest: list[str]) -> None:
+    """A URL with a password goes with `--store` or behind `store copy`; elsewhere messages would print it."""
+    given = [argument for argument in rest if _PASSWORD.search(argument)]
+    others = [argument for argument in rest if not argument.startswith("-")]
+    if given and others != ["store", "copy", *given[:1]]:
+        raise UnknownCommand(
+            "a store's URL with a password stands where none is expected",
+            hint="give it with --store, or as the one argument of: pith-build store copy; better have it in ~/.pgpass",
+        )
 
 
 def _is_id(text: str) -> bool:

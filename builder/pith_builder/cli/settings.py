@@ -179,5 +179,5 @@ def _read(path: Path) -> dict[str, Any]:
         if plain:
             values[name] = str(value)
         elif not isinstance(value, str) and not listed:
-            raise InvalidSetting(f"{shown(value)} is not a string", field=name).at(file=str(path))
+            raise InvalidSetting("is not a string", field=name).at(file=str(path))  # which may hold a password
     return values

@@ -21,7 +21,7 @@ def check(
         str | None,
         typer.Option("--vectors", metavar="DIR", help="Their folder; default those of this version."),
     ] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="For each answer.")] = 10,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, max=86400, help="For each answer.")] = 10,
     strict: Annotated[bool, typer.Option("--strict", help="An unsupported test counts as failed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a rule, and one with the sums.")] = False,
 ) -> None:

@@ -66,8 +66,10 @@ def make_engine(url: sa.URL) -> sa.Engine:
         ) from None
     known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
     unknown = {name: value for name, value in url.query.items() if name not in known}
-    if url.password is not None and "@" in f"{url.host}{url.database}{unknown}":  # then part of it stands there
-        raise StoreFailed("the store's URL has a second @", hint="write the @ of a password as %40")
+    if "@" in f"{url.host}{url.database}{unknown}":  # what stands before it may be a password, or a part of one
+        raise StoreFailed(
+            "the store's URL has an @ where none can be", hint=f"{_GIVE_IT}; write the @ of a password as %40"
+        )
     for name in unknown:
         raise StoreFailed(f"the store {place(url)}: {shown(name)} is no parameter of a connection", hint=_GIVE_IT)
     engine = sa.create_engine(

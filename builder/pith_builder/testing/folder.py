@@ -70,12 +70,24 @@ def _write(folder: Path, generated: Iterable[File]) -> Written:
 
 
 def _named_by_manifest(folder: Path) -> list[Path]:
-    """The files that the manifest of an earlier run names, none of them outside the folder."""
+    """The files that the manifest of an earlier run names and that are as it wrote them, none outside the folder."""
     try:
         manifest: Any = loads(files.read(folder / MANIFEST))
     except (FileFailed, InvalidInput):
         return []
     named = manifest.get("files") if isinstance(manifest, dict) else None
     whole = folder.resolve()
-    paths = [whole / name for name in (named if isinstance(named, dict) else ())]
-    return [path for path in paths if path.resolve().is_relative_to(whole) and path.is_file()]
+    return [whole / name for name, digest in _items(named) if _is_as_written(whole, name, digest)]
+
+
+def _items(value: object) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, dict) else ()
+
+
+def _is_as_written(folder: Path, name: str, sha256: object) -> bool:
+    try:
+        path = (folder / name).resolve()
+        inside = path.is_relative_to(folder) and path.is_file()
+        return inside and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+    except (OSError, ValueError, RuntimeError):  # a name that none can be, or links in a circle
+        return False
