@@ -124,7 +124,7 @@ def canonical_record(metadata: PaperMetadata) -> CanonicalRecord:
         raise LicenseUnknown(
             f"the licence of {metadata.id} is not known, and a record holds it",
             field="license",
-            hint='give the licence URI that arXiv records, or "" if arXiv has none',
+            hint='give the licence URI that arXiv records, or "" if arXiv has none: --license URI',
         )
     primary, *others = metadata.categories.split()
     return CanonicalRecord(

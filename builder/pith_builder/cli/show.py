@@ -13,7 +13,10 @@ def show(
     part: Annotated[str | None, typer.Option(help="Only this field of the record, such as receipt.")] = None,
     provenance: Annotated[bool, typer.Option("--provenance", help="Where the metadata came from.")] = False,
     raw_form: Annotated[
-        bool, typer.Option("--raw", help="What arXiv answered when the metadata were fetched, as it came.")
+        bool,
+        typer.Option(
+            "--raw", help="What arXiv answered when the metadata were fetched, as it came: of a sync, the whole page."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The record as published, on one line.")] = False,
 ) -> None:
@@ -33,7 +36,8 @@ def show(
         output.print_bytes(Fetched(ctx.obj.cache).raw(stored.provenance.raw_sha256 or ""))
         return
     if provenance:
-        raw = msgspec.json.encode({"recorded_at": stored.recorded_at, **msgspec.to_builtins(stored.provenance)})
+        told = {"recorded_at": stored.recorded_at, "record_withdrawn": stored.withdrawn}
+        raw = msgspec.json.encode({**told, **msgspec.to_builtins(stored.provenance)})
     elif part is not None:
         fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
         if part not in fields:

@@ -86,7 +86,10 @@ def sync(
         else:
             due = harvests.due(source, set_name or "") if harvests else []
         if not due:
-            raise typer.BadParameter("the first sync needs it: the day of what the store has", param_hint="--from")
+            raise typer.BadParameter(
+                "no list from this source has begun: name the day from which on, such as that of the metadata snapshot",
+                param_hint="--from",
+            )
         if not from_day and harvests:
             for begin, end in harvests.gaps(source, set_name or ""):
                 logger().warning("days_never_asked_for", **{"from": begin, "until": end})

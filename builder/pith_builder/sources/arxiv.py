@@ -58,6 +58,7 @@ class Offline:
         if (found := self._fetched.find(asked, self._kind)) is None:
             raise NotFound(
                 f"{asked} was never fetched (into {self._fetched.path}), and --offline forbids to ask arXiv",
-                hint="run again without --offline, give them with --metadata FILE, or a catalogue with --catalog",
+                hint="run again without --offline, give them with --metadata FILE, or a catalogue with --catalog; "
+                "what came from the other interface needs --source",
             )
         return found
