@@ -93,6 +93,8 @@ def give_files_to_pytest() -> None:
             return run_all(self, mutant_name=mutant_name, tests=tests)
         tests = [test for test in tests if state().duration_by_test[test] < QUICK]
         files = sorted({test.partition("::")[0] for test in tests})
+        if not files:
+            return 0
         with change_cwd("mutants"):
             return int(self.execute_pytest(["-x", "-q", *files], plugins=[Chosen(tests)]))
 
