@@ -35,6 +35,7 @@ ARGUMENTS = CONFIGURATION["pytest_add_cli_args"]
 TESTS = CONFIGURATION["pytest_add_cli_args_test_selection"]
 HARMLESS = {"check", "check_with_metadata", "property", "cached_property"}
 QUICK = 0.05  # seconds
+NOT_RUN = "not checked"
 KILLED = {"killed", "timeout", "segfault", "suspicious"}
 
 
@@ -129,15 +130,17 @@ def outcomes() -> dict[str, dict[str, str]]:
 
 
 def report() -> None:
+    """The figures of the mutants that were run, and the names of those that nothing noticed."""
+    ended = {module: {n: how for n, how in all_.items() if how != NOT_RUN} for module, all_ in outcomes().items()}
     print(f"\n{'module':<12}{'mutants':>9}{'killed':>8}{'survived':>10}{'share':>9}")
     total: Counter[str] = Counter()
-    for module, ended in outcomes().items():
-        count = Counter("killed" if how in KILLED else "survived" for how in ended.values())
+    for module, of_module in ended.items():
+        count = Counter("killed" if how in KILLED else "survived" for how in of_module.values())
         total += count
         print_row(module, count)
     print_row("all", total)
-    for ended in outcomes().values():
-        for name, how in ended.items():
+    for of_module in ended.values():
+        for name, how in of_module.items():
             if how not in KILLED:
                 print(f"{how}: {name}")
 
