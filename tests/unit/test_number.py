@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pith_builder import PithNumber
-from pith_builder.errors import InvalidNumber
+from pith_builder.errors import InvalidNumber, shown
 
 SUFFIX = "BMWHAH2DRYP4HKSVZEJ4AAHEZE"
 DIGEST = bytes.fromhex("0b2c701f438e1fc3aa55c913c000e4c92e23fc581826ba745dc5aabde2323b41")
@@ -88,6 +88,7 @@ def test_what_is_no_number_is_refused_with_the_reason(text: str, reason: str) ->
     with pytest.raises(InvalidNumber) as caught:
         PithNumber.parse(text)
     assert reason in caught.value.message
+    assert shown(text) in caught.value.message or "year" in reason
 
 
 @pytest.mark.parametrize(
