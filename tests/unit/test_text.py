@@ -100,6 +100,7 @@ def test_a_refused_text_says_what_is_wrong_and_what_to_do(bad: str, message: str
         ("One\u00a0\ntwo", "One\u00a0 two"),
         ("One\n\x0btwo\x0c\nthree", "One \x0btwo\x0c three"),
         ("One.\n  \tTwo.", "One.\n  \tTwo."),
+        ("MAX\nX X\n  XOR", "MAX X X\n  XOR"),
         ("One   two", "One   two"),
         ("\n  One", "One"),
         ("", ""),
