@@ -90,9 +90,10 @@ def give_files_to_pytest() -> None:
     run_all = PytestRunner.run_tests
 
     def run_tests(self: PytestRunner, *, mutant_name: str | None, tests: Iterable[str]) -> int:
-        if mutant_name is None or not tests:
+        if not tests:
             return run_all(self, mutant_name=mutant_name, tests=tests)
-        tests = [test for test in tests if state().duration_by_test[test] < QUICK]
+        if mutant_name is not None:
+            tests = [test for test in tests if state().duration_by_test[test] < QUICK]
         files = sorted({test.partition("::")[0] for test in tests})
         if not files:
             return 0
