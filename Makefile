@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 HOME_DIR := .pith
 DEMO := $(BIN)/pith-build --home $(HOME_DIR)
 
-.PHONY: help demo test lint bench fixtures lock clean
+.PHONY: help demo test lint bench mutants fixtures lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -33,6 +33,11 @@ bench: $(VENV)/.dev  ## speed of one process, as ratios to raw libsodium and to 
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/reissue.py
+
+mutants: $(VENV)/.dev  ## mutation tests of what makes and checks a record, by mutmut (MUTANTS for names of some)
+	@$(BIN)/python -c 'import mutmut' 2>/dev/null || \
+		{ echo "make mutants needs mutmut 3.8, which the lock files don't hold: $(BIN)/pip install mutmut==3.8.1" >&2; exit 1; }
+	nice -n 10 $(BIN)/python tests/mutate.py $(MUTANTS)
 
 fixtures: $(VENV)/.dev  ## write the generated fixtures and keys/keyring.json anew
 	$(BIN)/python tests/make_fixtures.py

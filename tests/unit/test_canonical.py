@@ -51,6 +51,27 @@ def test_a_refused_value_says_where_it_stands() -> None:
     assert caught.value.field == "a[1].b"
 
 
+@pytest.mark.parametrize(
+    ("value", "message", "hint"),
+    [
+        (2**53, "integer of 2^53 or more", "give it as a string"),
+        ({1: 2}, "key 1 is not a string", ""),
+        (0.5, "float has no canonical form", "give it as a string or an integer"),
+        (b"x", "bytes has no canonical form", ""),
+    ],
+    ids=ascii,
+)
+def test_a_refused_value_says_where_it_stands_and_what_to_do(value: object, message: str, hint: str) -> None:
+    with pytest.raises(NotCanonical) as caught:
+        canonical_bytes({"a": [0, value]})
+    assert (caught.value.message, caught.value.field, caught.value.hint) == (message, "a[1]", hint)
+
+
+def test_a_lone_surrogate_is_shown() -> None:
+    with pytest.raises(NotCanonical, match=r"lone surrogate .*d800"):
+        canonical_bytes(["abc\ud800"])
+
+
 def test_nesting_without_end_is_refused() -> None:
     value: Any = []
     for _ in range(100_000):

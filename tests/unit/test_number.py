@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pith_builder import PithNumber
-from pith_builder.errors import InvalidNumber
+from pith_builder.errors import InvalidNumber, shown
 
 SUFFIX = "BMWHAH2DRYP4HKSVZEJ4AAHEZE"
 DIGEST = bytes.fromhex("0b2c701f438e1fc3aa55c913c000e4c92e23fc581826ba745dc5aabde2323b41")
@@ -88,6 +88,41 @@ def test_what_is_no_number_is_refused_with_the_reason(text: str, reason: str) ->
     with pytest.raises(InvalidNumber) as caught:
         PithNumber.parse(text)
     assert reason in caught.value.message
+    assert shown(text) in caught.value.message or "year" in reason
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("\u0415", "give it as pith:"),
+        ("a:b", "give it as pith:"),
+        (f"pith:24:{SUFFIX}", "give it as pith:"),
+        ("pith:2024:BMWHAH2D", "a short form has no year: pith:BMWHAH2D"),
+        ("0189", "base32 has A-Z and 2-7; "),
+    ],
+    ids=ascii,
+)
+def test_what_is_no_number_is_refused_with_a_hint(text: str, hint: str) -> None:
+    with pytest.raises(InvalidNumber) as caught:
+        PithNumber.parse(text)
+    assert str(caught.value.hint).startswith(hint)
+
+
+def test_the_first_five_wrong_symbols_are_shown() -> None:
+    with pytest.raises(InvalidNumber) as caught:
+        PithNumber.parse("A189=+-!A")
+    assert "'!', '+', '-', '1', '8' can't stand in it" in caught.value.message
+
+
+def test_a_wrong_transcription_is_refused_with_the_reason() -> None:
+    with pytest.raises(InvalidNumber) as caught:
+        PithNumber.from_transcription("0" + TRANSCRIPTION[1:])
+    assert caught.value.message.endswith("the check symbol does not fit")
+    assert str(caught.value.hint).startswith("a symbol is wrong, or two neighbours are swapped")
+    with pytest.raises(InvalidNumber, match=r"has 3$"):
+        PithNumber.from_transcription("ABC")
+    with pytest.raises(InvalidNumber, match=r"has 3 with others among them$"):
+        PithNumber.from_transcription("AB!")
 
 
 @pytest.mark.parametrize("length", [8, 12, 16])

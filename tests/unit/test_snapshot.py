@@ -180,6 +180,12 @@ def test_the_summary_follows_from_the_findings() -> None:
     }
 
 
+def test_a_finding_that_the_summary_cannot_count_is_named() -> None:
+    with pytest.raises(InvalidEnrichment) as caught:
+        integrity_summary([finding("d", "critical"), finding("d", "grave")])
+    assert caught.value.field == "integrity.findings[1].severity"
+
+
 def test_the_summary_lists_detectors_in_jsonb_order() -> None:
     summary = integrity_summary([finding(name, "critical") for name in ("ccc", "bb", "a", "aa")])
     assert list(summary.by_detector) == ["a", "aa", "bb", "ccc"]

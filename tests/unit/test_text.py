@@ -70,6 +70,18 @@ def test_a_refused_text_says_where() -> None:
         canonical_text("abc\0")
 
 
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [("é\0", "U+0000 at character 1"), ("ab\ud800", r"lone surrogate '\ud800' at character 2")],
+    ids=ascii,
+)
+def test_a_refused_text_says_what_is_wrong_and_what_to_do(bad: str, message: str) -> None:
+    with pytest.raises(InvalidText) as caught:
+        canonical_text(bad)
+    assert caught.value.message == message
+    assert str(caught.value.hint).startswith("fix the text at its source")
+
+
 # --- unwrapping -------------------------------------------------------------------------------------------------
 
 
@@ -84,6 +96,11 @@ def test_a_refused_text_says_where() -> None:
         ("One.\n\n  Two.", "One. \n  Two."),
         ("One\n\ntwo", "One  two"),
         ("One\n  \ntwo", "One\n   two"),
+        ("One\n\u00a0two", "One \u00a0two"),
+        ("One\u00a0\ntwo", "One\u00a0 two"),
+        ("One\n\x0btwo\x0c\nthree", "One \x0btwo\x0c three"),
+        ("One.\n  \tTwo.", "One.\n  \tTwo."),
+        ("MAX\nX X\n  XOR", "MAX X X\n  XOR"),
         ("One   two", "One   two"),
         ("\n  One", "One"),
         ("", ""),

@@ -183,6 +183,108 @@ def test_a_fault_fails_the_check_that_is_named_for_it(path: str, value: Any, che
     assert reason(report, check)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("canonical_record.metadata.primary_cat", "a b", "canonical_record.metadata.primary_cat is no category"),
+        ("canonical_sha256", "0", 'canonical_sha256 is "0", expected "'),
+        ("receipt.canonical_sha256", "0", 'receipt.canonical_sha256 is "0", expected "'),
+        ("pith_number", "0", 'pith_number is "0", expected "pith:2026:'),
+        ("short_pith_number", "0", 'short_pith_number is "0", expected "pith:'),
+        ("source.id", "2601.00002", 'source.id is "2601.00002", expected "2601.00001"'),
+        ("source.version", 2, "source.version is 2, expected 1"),
+        ("graph_snapshot.source.id", "2601.00002", 'graph_snapshot.source.id is "2601.00002", expected "2601.00001"'),
+        ("graph_snapshot.source.version", 2, "graph_snapshot.source.version is 2, expected 1"),
+        ("aliases", [], "aliases is [], expected ["),
+        ("links.html", "0", 'links.html is "0", expected BASE/pith/'),
+        ("links.paper", "0", 'links.paper is "0", expected "https://pith.science/paper/'),
+        ("schema_url", "0", 'schema_url is "0", expected "https://pith.science/'),
+        ("agent_actions.resolve_alias", "0", 'agent_actions.resolve_alias is "0", expected "https://pith.science/'),
+        ("graph_snapshot.paper.title", "0", 'graph_snapshot.paper.title is "0", expected "A Made-Up Paper"'),
+        ("graph_snapshot.claims.snapshot_sha256", "0", 'claims.snapshot_sha256 is "0", expected "'),
+        ("graph_snapshot.integrity.snapshot_sha256", "0", 'integrity.snapshot_sha256 is "0", expected "'),
+        ("graph_snapshot.references.snapshot_sha256", "0", 'references.snapshot_sha256 is "0", expected "'),
+        ("graph_snapshot.formal_canon.snapshot_sha256", "0", 'formal_canon.snapshot_sha256 is "0", expected "'),
+        ("graph_snapshot.author_claims.snapshot_sha256", "0", 'author_claims.snapshot_sha256 is "0", expected "'),
+        ("graph_snapshot.claims.count", 1, "claims.count is 1, expected 0"),
+        ("graph_snapshot.integrity.clean", False, "integrity.clean is false, expected true"),
+        ("graph_snapshot.integrity.summary.advisory", 1, "integrity.summary.advisory is 1, expected 0"),
+        ("graph_snapshot.integrity.available", False, "integrity.available is false, expected true"),
+        ("graph_snapshot.integrity.endpoint", "0", 'integrity.endpoint is "0", expected "/pith/'),
+        ("graph_snapshot.references.count", 1, "references.sample (its length) is 0, expected 1"),
+        ("graph_snapshot.references.resolved_work", 1, "references.resolved_work is 1, 0 of the 0 rows shown"),
+        ("graph_snapshot.references.internal_anchors", 1, "references.internal_anchors is 1, 0 of the 0 rows shown"),
+        ("graph_snapshot.formal_canon.evidence_count", 1, "formal_canon.evidence_count is 0, expected 1"),
+        ("formal_canon.sample", [{}], "formal_canon.sample (its length) is 1, expected 0"),
+        ("graph_snapshot.author_claims.strong_count", 1, "author_claims: 1 strong of 0"),
+        ("inbound_citations.count", -1, "inbound_citations.count is -1, 0 are shown"),
+        ("inbound_citations.internal_anchor_count", 1, "inbound_citations.internal_anchor_count is 1, 0 of the 0"),
+        ("event_summary", {"x": 1}, 'event_summary is {"x":1}, expected {}'),
+        ("verification_status.content_addressed", False, "verification_status.content_addressed is false, expected"),
+        ("attestation_state", "0", 'attestation_state is "0", expected "computed"'),
+        ("receipt.builder_version", "0", 'receipt.builder_version is "0", expected "pith-number-builder-'),
+        ("receipt.signed_at", "2025-01-01T00:00:00.000000Z", "not in order: first_computed_at, last_reissued_at, s"),
+        ("updated_at", "2025-01-01T00:00:00.000000+00:00", "not in order: first_computed_at, created_at, updated_at"),
+        ("receipt.signed_at", "0", 'receipt.signed_at is "0", no UTC time'),
+        ("receipt.first_computed_at", "0", 'receipt.first_computed_at is "0", no UTC time'),
+        ("receipt.last_reissued_at", "0", 'receipt.last_reissued_at is "0", no UTC time'),
+        ("created_at", "0", 'created_at is "0", no UTC time'),
+        ("updated_at", "0", 'updated_at is "0", no UTC time'),
+        ("receipt.signature_b64", "0", "receipt.signature_b64 is not the canonical base64 of 64 bytes"),
+        ("receipt.key_id", "0", 'the key ring has no key "0"; nothing is known of its signature'),
+    ],
+)
+def test_a_reason_names_the_field_and_says_what_it_should_be(path: str, value: Any, said: str) -> None:
+    report = verify(with_value(make_record(), path, value), make_keyring())
+    assert [check.reason for check in report.failed if check.reason.startswith(said)], report.failed
+
+
+@pytest.mark.parametrize("name", ["license", "primary_cat", "cross_cats", "submitted_at", "title"])
+def test_both_paper_blocks_must_agree_with_the_canonical_record(name: str) -> None:
+    value: Any = ["cs.AI", "cs.CR"] if name == "cross_cats" else "another"
+    whole = json.loads(make_record().to_json())
+    whole["paper"][name] = whole["graph_snapshot"]["paper"][name] = value
+    report = verify(json.dumps(whole).encode(), make_keyring())
+    assert reason(report, "paper").startswith(("the hash of " if name == "title" else "") + f"paper.{name} is ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "check", "said"),
+    [
+        ({"version": 2}, "metadata", "canonical_record.source.version is 1, expected 2"),
+        ({"license": ""}, "metadata", "canonical_record.metadata.license is "),
+        ({"categories": "cs.CR cs.DL"}, "metadata", "canonical_record.metadata.primary_cat is "),
+        ({"categories": "cs.DL cs.AI"}, "metadata", "canonical_record.metadata.cross_cats_sorted"),
+        ({"submitted_at": "2026-01-01T12:00:01Z"}, "metadata", "canonical_record.metadata.submitted_at is "),
+        ({"title": "Another"}, "title", "title_canon_sha256 is "),
+        ({"title": "A made-up paper"}, "title", 'paper.title is "A Made-Up Paper", expected "A made-up paper"'),
+        ({"abstract": "Another."}, "abstract", "abstract_canon_sha256 is "),
+        ({"abstract": "Another."}, "excerpt", 'paper.abstract_excerpt is "'),
+        ({"authors": "Ada"}, "authors", 'paper.authors_text is "'),
+    ],
+)
+def test_a_reason_names_the_field_that_differs_from_the_metadata(
+    changes: dict[str, Any], check: str, said: str
+) -> None:
+    assert reason(verify(make_record(), make_keyring(), make_metadata(**changes)), check).startswith(said)
+
+
+def test_what_could_not_be_checked_says_why() -> None:
+    report = verify(make_record(), make_keyring(make_signer(2)))
+    assert reason(report, "signature") == reason(report, "key_valid") == "the key is not known"
+    assert reason(report, "title") == "no metadata of this paper were given"
+    malformed = verify(b"{}", make_keyring())
+    assert {check.reason for check in malformed.checks[1:]} == {"the record has not the form of one"}
+
+
+def test_a_report_that_is_required_names_every_check_that_failed() -> None:
+    record = with_value(make_record(), "receipt.key_id", "0")
+    record = with_value(PithRecord.from_json(record), "graph_snapshot.claims.count", 1)
+    with pytest.raises(VerificationFailed) as caught:
+        verify(record, make_keyring()).require()
+    assert caught.value.message.startswith("counts: claims.count is 1, expected 0; key_known: the key ring has no key")
+
+
 def test_a_base64_with_other_padding_bits_is_refused() -> None:
     record = make_record()
     signature = record.receipt.signature_b64
