@@ -103,8 +103,8 @@ class Oai:
             raise VersionMismatch(
                 f"{self} describes only the newest version of {asked.id}, v{newest}, not v{asked.version}",
                 newest,
-                hint=f"ask for {asked.id} without a version; or give metadata of v{asked.version} with --metadata, or ask "
-                "with --source atom --license URI",
+                hint=f"ask for {asked.id} without a version; or give metadata of v{asked.version} with --metadata, "
+                "or ask with --source atom --license URI",
             )
         return listed.found, answer
 
