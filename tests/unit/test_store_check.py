@@ -48,6 +48,11 @@ def test_a_sound_store_passes_and_the_check_is_remembered(store: Store, sql: Sql
     assert recorded(sql) == [(PAPERS, PAPERS, 0)]
 
 
+def test_a_time_that_no_source_told_is_no_fault(store: Store, sql: Sql) -> None:
+    sql("UPDATE records SET said_at = NULL")
+    assert run(store) == (PAPERS, 0, [])
+
+
 def test_an_empty_store_passes(store_url: str) -> None:
     assert run(Store(store_url)) == (0, 0, [])
 
@@ -64,6 +69,10 @@ NEWEST = "UPDATE current SET receipt_id = (SELECT max(id) FROM receipts) WHERE r
     [
         (["UPDATE records SET canonical = :brace WHERE id = 2"], "don't give its digest"),
         (["UPDATE records SET suffix = 'AAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE id = 2"], "under another number"),
+        (["UPDATE records SET arxiv_id = '2601.00009' WHERE id = 2"], "under another paper"),
+        (["UPDATE records SET version = 9 WHERE id = 2"], "under another paper"),
+        (["UPDATE records SET recorded_at = 'soon' WHERE id = 2"], "recorded_at is no time"),
+        (["UPDATE records SET said_at = 'soon' WHERE id = 2"], "said_at is no time"),
         (["UPDATE records SET paper = :brace WHERE id = 2"], "is damaged"),
         (["UPDATE current SET updated_at = 'soon' WHERE record_id = 2"], "times_in_order"),
         (["UPDATE current SET key_fingerprint = '00' WHERE record_id = 2"], "another key or builder"),

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from pith_builder import times
 from pith_builder.errors import PithError
 from pith_builder.keyring import KeyRing
+from pith_builder.published import PithRecord
 from pith_builder.receipt import Receipt
 from pith_builder.store.aliases import unfinished
 from pith_builder.store.database import reading, writing
@@ -92,8 +93,8 @@ def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | 
         record = stored_record(connection, row).record
     except PithError as error:
         return error.message
-    if record.number.suffix != row.suffix:
-        return "the row stands under another number"
+    if reason := _misplaced(row, record):
+        return reason
     report = verify(record, ring)
     if not report.ok:
         return "; ".join(f"{check.name}: {check.reason}" for check in report.failed)
@@ -113,4 +114,18 @@ def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | 
         key = ring.find(receipt.key_id, receipt.public_key_fingerprint)
         if key is not None and not receipt.is_signed_by(key.public_key, row.canonical_sha256):
             return f"a receipt of its history is not {key.key_id}'s over its digest"
+    return None
+
+
+def _misplaced(row: sa.Row[Any], record: PithRecord) -> str | None:
+    """What is wrong with the columns by which a record is found and ordered."""
+    source = record.canonical_record.source
+    if record.number.suffix != row.suffix:
+        return "the row stands under another number"
+    if (source.id, source.version) != (row.arxiv_id, row.version):
+        return "the row stands under another paper"
+    if times.parse_receipt_time(row.recorded_at) is None:
+        return "the row's recorded_at is no time"
+    if row.said_at is not None and times.parse_seconds(row.said_at) is None:
+        return "the row's said_at is no time"
     return None
