@@ -106,6 +106,18 @@ def test_store_in_use_is_never_replaced(store: Store, folder: Path) -> None:
         back(store, folder / "other.db", force=True)
 
 
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("force", [False, True])
+def test_what_a_store_of_that_name_left_is_never_taken_for_the_backups(
+    store: Store, folder: Path, ending: str, force: bool
+) -> None:
+    (folder / f"pith.backup{ending}").write_text("pages")
+    with pytest.raises(FileFailed, match=f"pith.backup{ending} is there") as caught:
+        back(store, folder / "pith.backup", force=force)
+    assert f"move pith.backup{ending} away" in caught.value.hint
+    assert os.listdir(folder) == [f"pith.backup{ending}"]
+
+
 def test_store_is_not_backed_up_onto_itself(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'pith.db'}")
     (tmp_path / "link").symlink_to("pith.db")

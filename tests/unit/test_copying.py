@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
@@ -232,6 +233,17 @@ def a_newer_description(store: Store) -> None:
     issue(store, 6, "2026-02-01T00:00:00Z", license="")
 
 
+def a_later_state_of_anothers_record(store: Store) -> None:
+    later = make_record(make_metadata(arxiv_id="2601.00099"), signer=NEW).replace(
+        updated_at="2026-01-20T00:00:00.000000+00:00"
+    )
+    ring = KeyRing.empty().with_key(RingKey.of(NEW.key_id, NEW.public_key, "active", "verify"))
+    with NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(later.to_json())
+        [(_, taken)] = Import(store, ring, LATER).run(file.name)
+    assert getattr(taken, "action", taken) == "updated"
+
+
 def a_harvest(store: Store) -> None:
     harvests = Harvests(store, LATER)
     [interrupted] = [harvest for harvest in harvests.due(SOURCE, "") if harvest.id]
@@ -247,6 +259,7 @@ CHANGES = [
     a_withdrawal,
     another_withdrawal,
     a_newer_description,
+    a_later_state_of_anothers_record,
 ]
 
 

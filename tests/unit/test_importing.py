@@ -75,6 +75,11 @@ def with_paper(record: PithRecord, **changes: Any) -> PithRecord:
     return record.replace(paper=paper, graph_snapshot=msgspec.structs.replace(record.graph_snapshot, paper=paper))
 
 
+#: A record of theirs under their next key, and the same under their first, as if made later and elsewhere.
+REISSUED = reissue(theirs(), OTHERS, ELSEWHERE, FrozenClock(START + 5 * DAY))
+REDATED = make_record(
+    None, REVIEW, signer=THEIRS, clock=FrozenClock(START + 20 * DAY), profile=Profile("https://third.example")
+)
 CORRECTED = later(with_paper(theirs(), authors_text="Grace Hopper"))
 
 
@@ -258,10 +263,9 @@ def test_other_state_of_the_same_time_changes_nothing(store: Store, take: Take) 
 
 
 def test_new_receipt_of_theirs_is_appended(store: Store, take: Take) -> None:
-    reissued = reissue(theirs(), THEIRS, ELSEWHERE, FrozenClock(START + 5 * DAY))
-    assert actions(take(theirs(), reissued)) == ["imported", "updated"]
-    assert stored_json(store) == reissued.to_json()
-    assert store.receipts_of(reissued.number) == [theirs().receipt, reissued.receipt]
+    assert actions(take(theirs(), REISSUED)) == ["imported", "updated"]
+    assert stored_json(store) == REISSUED.to_json()
+    assert store.receipts_of(REISSUED.number) == [theirs().receipt, REISSUED.receipt]
     assert count(store, earlier_blocks) == 0  # nothing but the receipt was replaced
     *_, counts = check_store(store, RING, FrozenClock(NOW), lambda *_: None)
     assert (counts.checked, counts.failed) == (1, 0)
@@ -272,6 +276,57 @@ def test_later_record_of_a_third_issuer_takes_its_place_whole(store: Store, take
     assert actions(take(theirs(), third)) == ["imported", "updated"]
     assert stored_json(store) == third.to_json()
     assert [receipt.key_id for receipt in store.receipts_of(third.number)] == [THEIRS.key_id, OTHERS.key_id]
+
+
+def test_later_state_with_other_unknown_fields_alone_keeps_the_earlier_one(store: Store, take: Take) -> None:
+    raw = later(theirs()).to_json()[:-1] + b',"note":{"shelf":7}}'
+    assert actions(take(theirs(), raw)) == ["imported", "updated"]
+    assert stored_json(store) == raw
+    with reading(store.engine) as connection:
+        layout = connection.scalar(sa.select(earlier_blocks.c.layout))
+    assert b"shelf" not in (layout or b"")
+    assert count(store, earlier_blocks) == 1
+
+
+def test_links_and_times_change_only_with_a_new_receipt(store: Store, take: Take) -> None:
+    assert REDATED.receipt != theirs().receipt
+    assert actions(take(theirs(), REDATED, later(theirs()))) == ["imported", "stored", "stored"]
+    assert stored_json(store) == theirs().to_json()
+    assert (count(store, receipts), count(store, earlier_blocks)) == (1, 0)
+
+
+def test_corrected_blocks_come_without_links_and_times(store: Store, take: Take) -> None:
+    assert actions(take(theirs(), with_paper(REDATED, authors_text="Grace Hopper"))) == ["imported", "updated"]
+    record = store.get("2601.00001").record
+    assert (record.paper.authors_text, record.updated_at) == ("Grace Hopper", REDATED.updated_at)
+    assert (record.links, record.created_at, record.receipt) == (
+        theirs().links,
+        theirs().created_at,
+        theirs().receipt,
+    )
+    assert verify(record, RING).ok
+
+
+def test_new_receipt_with_other_links_keeps_the_earlier_state(store: Store, take: Take) -> None:
+    third = make_record(
+        None, REVIEW, signer=OTHERS, clock=FrozenClock(START + DAY), profile=Profile("https://third.example")
+    )
+    assert actions(take(theirs(), third)) == ["imported", "updated"]
+    assert stored_json(store) == third.to_json()
+    assert (count(store, receipts), count(store, earlier_blocks)) == (2, 1)
+
+
+def test_receipt_of_the_history_never_comes_back(store: Store, take: Take) -> None:
+    corrected = with_paper(REDATED, authors_text="Grace Hopper")
+    assert actions(take(theirs(), REISSUED, REDATED, corrected)) == ["imported", "updated", "stored", "stored"]
+    assert stored_json(store) == REISSUED.to_json()
+    assert count(store, receipts) == 2
+
+
+@pytest.mark.parametrize(("state", "action"), [("retired", "stored"), ("active", "updated")])
+def test_retired_key_never_takes_the_place_of_an_active_one(take: Take, state: Any, action: str) -> None:
+    ring = verifier(OTHERS).with_key(RingKey.of(THEIRS.key_id, THEIRS.public_key, state, "verify"))
+    assert actions(take(REISSUED, REDATED, ring=ring)) == ["imported", action]
 
 
 def test_update_keeps_the_mark_of_a_withdrawn_record(store: Store, take: Take) -> None:

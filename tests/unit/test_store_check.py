@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from pith_builder import Issuer, Provenance
+from pith_builder import Issuer, Profile, Provenance
+from pith_builder.errors import StoreFailed
 from pith_builder.store import Store
 from pith_builder.store.check import check_store
 from pith_builder.store.database import writing
+from pith_builder.store.resolve import resolve
 from pith_builder.store.store import insert_record
+from pith_builder.store.withdraw import withdraw
 from pith_builder.testing import FrozenClock, make_keyring, make_metadata, make_signer
 from postgresql_server import Server
 
@@ -45,6 +48,11 @@ def test_a_sound_store_passes_and_the_check_is_remembered(store: Store, sql: Sql
     assert recorded(sql) == [(PAPERS, PAPERS, 0)]
 
 
+def test_a_time_that_no_source_told_is_no_fault(store: Store, sql: Sql) -> None:
+    sql("UPDATE records SET said_at = NULL")
+    assert run(store) == (PAPERS, 0, [])
+
+
 def test_an_empty_store_passes(store_url: str) -> None:
     assert run(Store(store_url)) == (0, 0, [])
 
@@ -61,6 +69,10 @@ NEWEST = "UPDATE current SET receipt_id = (SELECT max(id) FROM receipts) WHERE r
     [
         (["UPDATE records SET canonical = :brace WHERE id = 2"], "don't give its digest"),
         (["UPDATE records SET suffix = 'AAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE id = 2"], "under another number"),
+        (["UPDATE records SET arxiv_id = '2601.00009' WHERE id = 2"], "under another paper"),
+        (["UPDATE records SET version = 9 WHERE id = 2"], "under another paper"),
+        (["UPDATE records SET recorded_at = 'soon' WHERE id = 2"], "recorded_at is no time"),
+        (["UPDATE records SET said_at = 'soon' WHERE id = 2"], "said_at is no time"),
         (["UPDATE records SET paper = :brace WHERE id = 2"], "is damaged"),
         (["UPDATE current SET updated_at = 'soon' WHERE record_id = 2"], "times_in_order"),
         (["UPDATE current SET key_fingerprint = '00' WHERE record_id = 2"], "another key or builder"),
@@ -101,3 +113,46 @@ def test_a_receipt_that_is_committed_late_is_never_counted_as_checked(
         "SELECT receipts.id FROM receipts JOIN records ON records.id = record_id WHERE arxiv_id = '2601.00098'"
     )
     assert checked == [PAPERS + 2] or of_late > last
+
+
+# --- an unfinished copy -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unfinished(store: Store, sql: Sql) -> Store:
+    """The store as a copy leaves it that stops before the last row of `current`."""
+    sql("DELETE FROM current WHERE record_id = 3")
+    return store
+
+
+def test_a_record_without_newest_receipt_is_a_fault_and_the_check_leaves_no_row(unfinished: Store, sql: Sql) -> None:
+    checked, failed, [reason] = run(unfinished)
+    assert (checked, failed) == (PAPERS, 1)
+    assert "has no newest receipt; an unfinished copy: run store copy again" in reason
+    assert recorded(sql) == []
+
+
+def test_a_check_before_the_copy_came_to_its_records_leaves_no_row(store_url: str, sql: Sql) -> None:
+    run(Store(store_url))
+    assert recorded(sql) == []
+
+
+@pytest.mark.parametrize("does", ["get", "resolve", "withdraw", "issue", "would"])
+def test_what_needs_such_a_record_tells_that_the_copy_is_unfinished(unfinished: Store, does: str) -> None:
+    alias, metadata, provenance = "2601.00003", make_metadata(arxiv_id="2601.00003"), Provenance("test")
+    calls: dict[str, Callable[[], object]] = {
+        "get": lambda: unfinished.get(alias),
+        "resolve": lambda: resolve(unfinished, alias),
+        "withdraw": lambda: withdraw(unfinished, alias, "wrong", FrozenClock()),
+        "issue": lambda: unfinished.issue(metadata, provenance, Issuer(make_signer(), clock=FrozenClock())),
+        "would": lambda: unfinished.would(metadata, provenance, Profile(), FrozenClock()),
+    }
+    with pytest.raises(StoreFailed, match="no newest receipt") as caught:
+        calls[does]()
+    assert caught.value.hint == "an unfinished copy: run store copy again"
+
+
+def test_a_paper_with_an_unfinished_number_is_not_resolved(unfinished: Store, sql: Sql) -> None:
+    sql("UPDATE records SET arxiv_id = '2601.00001', said_at = NULL WHERE id = 3")
+    with pytest.raises(StoreFailed, match="no newest receipt"):
+        resolve(unfinished, "2601.00001")

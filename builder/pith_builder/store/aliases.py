@@ -13,14 +13,14 @@ from pith_builder.arxiv_id import ArxivId
 from pith_builder.errors import Ambiguous, InvalidRecord, NotFound, StoreFailed
 from pith_builder.number import SUFFIX_LENGTH, PithNumber
 from pith_builder.record import CanonicalRecord
-from pith_builder.store.schema import records
+from pith_builder.store.schema import current, records
 
 #: Newest of a paper: the highest version, then the latest time at which its source said so (DESIGN).
 NEWEST_FIRST = (records.c.version.desc(), records.c.said_at.desc().nulls_last(), records.c.id.desc())
 
 _NAMING: sa.Select[Any] = sa.select(
-    records.c.id, records.c.suffix, records.c.arxiv_id, records.c.version, records.c.canonical
-)
+    records.c.id, records.c.suffix, records.c.arxiv_id, records.c.version, records.c.canonical, current.c.record_id
+).outerjoin(current, current.c.record_id == records.c.id)
 
 
 def named(meant: ArxivId | PithNumber) -> sa.ColumnElement[bool]:
@@ -36,7 +36,7 @@ def the_one(connection: sa.Connection, alias: str, *, newest: bool = True) -> sa
     """Id, suffix, paper and version of the one record that an alias means; of a paper with several, the newest.
 
     Without `newest`, a paper with several is as ambiguous as a short form. A row that is damaged is found too. Raises
-    NotFound, Ambiguous with the candidates, InvalidAlias.
+    NotFound, Ambiguous with the candidates, InvalidAlias, or StoreFailed where the copy of the record is unfinished.
     """
     meant = parse_alias(alias)
     found = connection.execute(_NAMING.where(named(meant)).order_by(*NEWEST_FIRST)).all()
@@ -49,6 +49,8 @@ def the_one(connection: sa.Connection, alias: str, *, newest: bool = True) -> sa
         raise Ambiguous(
             f"{alias} stands for {len(found)} numbers", candidates, hint="give more of the number, or all of it"
         )
+    if found[0].record_id is None:
+        raise unfinished(found[0].suffix)
     return found[0]
 
 
@@ -68,6 +70,11 @@ def canonical_of(row: sa.Row[Any]) -> CanonicalRecord:
         return msgspec.json.decode(row.canonical, type=CanonicalRecord)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise damaged(row, str(error)) from None
+
+
+def unfinished(suffix: str) -> StoreFailed:
+    """The error of a record without its row of `current`, which a copy brings last."""
+    return StoreFailed(f"pith:{suffix} has no newest receipt", hint="an unfinished copy: run store copy again")
 
 
 def damaged(row: sa.Row[Any], why: str) -> StoreFailed:

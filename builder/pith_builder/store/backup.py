@@ -24,6 +24,9 @@ from pith_builder.store.database import failing, open_engine, reading
 
 _PAGES_A_STEP = 4096
 
+#: What SQLite keeps beside a database, and would replay into another that gets its name.
+_LEFT_BESIDE = ("-wal", "-shm", "-journal")
+
 
 class BackedUp(msgspec.Struct, frozen=True):
     """What a backup holds, and how large its file is."""
@@ -53,16 +56,20 @@ def back_up(engine: sa.Engine, path: Path, *, force: bool, show: Callable[[str],
 
 def _check_place(engine: sa.Engine, path: Path, *, force: bool) -> None:
     with files.failing("look at the file", path):
-        if not path.exists():
-            return
         if path.is_dir():
             raise FileFailed("it is a folder", hint="name a file in it").at(file=str(path))
-        if not force:
-            hint = "name another, or put the backup in its place with --force"
-            raise FileFailed("there is such a file already", hint=hint).at(file=str(path))
-        is_store = engine.dialect.name == "sqlite" and path.samefile(str(engine.url.database))
-        if is_store or path.with_name(f"{path.name}-wal").exists():
-            raise FileFailed("it is a store in use", hint="name another").at(file=str(path))
+        if path.exists():
+            if not force:
+                hint = "name another, or put the backup in its place with --force"
+                raise FileFailed("there is such a file already", hint=hint).at(file=str(path))
+            if engine.dialect.name == "sqlite" and path.samefile(str(engine.url.database)):
+                raise FileFailed("it is a store in use", hint="name another").at(file=str(path))
+        for ending in _LEFT_BESIDE:
+            if (left := path.with_name(path.name + ending)).exists():
+                hint = f"name another, or, once the store of that name is in use no more, move {left.name} away"
+                raise FileFailed(f"{left.name} is there, of a store in use or one that is gone", hint=hint).at(
+                    file=str(path)
+                )
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """The check of a whole store: every record as `verify` sees it, and every earlier receipt against its digest.
 
 A check that runs to its end is recorded in the store, with the newest receipt that it saw, so that a reissue may be
-told to trust it.
+told to trust it. In an unfinished copy it is not: a row that the source doesn't have would keep the copy from going on.
 """
 
 from __future__ import annotations
@@ -15,14 +15,19 @@ import sqlalchemy as sa
 from pith_builder import times
 from pith_builder.errors import PithError
 from pith_builder.keyring import KeyRing
+from pith_builder.published import PithRecord
 from pith_builder.receipt import Receipt
+from pith_builder.store.aliases import unfinished
 from pith_builder.store.database import reading, writing
-from pith_builder.store.schema import checks, receipts, records
-from pith_builder.store.store import WHOLE, Store, stored_record
+from pith_builder.store.schema import checks, current, receipts, records
+from pith_builder.store.store import Store, stored_record
 from pith_builder.times import Clock
 from pith_builder.verify import verify
 
 BATCH = 500
+
+#: As WHOLE, with the records that have no newest receipt.
+_EVERY = sa.select(records, current).outerjoin(current, current.c.record_id == records.c.id)
 
 _NEWEST_RECEIPT = sa.select(sa.func.max(receipts.c.id)).where(receipts.c.record_id == sa.bindparam("record_id"))
 
@@ -42,12 +47,13 @@ def check_store(store: Store, ring: KeyRing, clock: Clock, failed: Callable[[str
         _settle(connection)
         newest = connection.scalar(sa.select(sa.func.max(receipts.c.id))) or 0
         counts = Counts(connection.scalar(sa.select(sa.func.count()).select_from(records)) or 0)
-    last = 0
+    last, is_whole = 0, True
     while True:
         with reading(store.engine) as connection:
-            rows = connection.execute(WHOLE.where(records.c.id > last).order_by(records.c.id).limit(BATCH)).all()
+            rows = connection.execute(_EVERY.where(records.c.id > last).order_by(records.c.id).limit(BATCH)).all()
             for row in rows:
                 counts.checked += 1
+                is_whole = is_whole and row.record_id is not None
                 if reason := _fault(connection, row, ring):
                     counts.failed += 1
                     failed(f"pith:{row.suffix}", reason)
@@ -55,6 +61,8 @@ def check_store(store: Store, ring: KeyRing, clock: Clock, failed: Callable[[str
         if not rows:
             break
         last = rows[-1].id
+    if not (is_whole and counts.checked):  # a copy that has not come to its records is empty
+        return
     with writing(store.engine) as connection:
         connection.execute(
             checks.insert().values(
@@ -78,12 +86,15 @@ def _settle(connection: sa.Connection) -> None:
 
 
 def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | None:
+    if row.record_id is None:
+        error = unfinished(row.suffix)
+        return f"{error.message}; {error.hint}"
     try:
         record = stored_record(connection, row).record
     except PithError as error:
         return error.message
-    if record.number.suffix != row.suffix:
-        return "the row stands under another number"
+    if reason := _misplaced(row, record):
+        return reason
     report = verify(record, ring)
     if not report.ok:
         return "; ".join(f"{check.name}: {check.reason}" for check in report.failed)
@@ -103,4 +114,18 @@ def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | 
         key = ring.find(receipt.key_id, receipt.public_key_fingerprint)
         if key is not None and not receipt.is_signed_by(key.public_key, row.canonical_sha256):
             return f"a receipt of its history is not {key.key_id}'s over its digest"
+    return None
+
+
+def _misplaced(row: sa.Row[Any], record: PithRecord) -> str | None:
+    """What is wrong with the columns by which a record is found and ordered."""
+    source = record.canonical_record.source
+    if record.number.suffix != row.suffix:
+        return "the row stands under another number"
+    if (source.id, source.version) != (row.arxiv_id, row.version):
+        return "the row stands under another paper"
+    if times.parse_receipt_time(row.recorded_at) is None:
+        return "the row's recorded_at is no time"
+    if row.said_at is not None and times.parse_seconds(row.said_at) is None:
+        return "the row's said_at is no time"
     return None

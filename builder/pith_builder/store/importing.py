@@ -21,10 +21,12 @@ from pith_builder.errors import InvalidInput, InvalidJson, PithError, Refused, S
 from pith_builder.keyring import KeyRing
 from pith_builder.metadata import Provenance
 from pith_builder.published import PithRecord
+from pith_builder.receipt import Receipt
 from pith_builder.sources.pieces import Piece
 from pith_builder.sources.published import record_pieces
+from pith_builder.store.aliases import damaged
 from pith_builder.store.database import writing
-from pith_builder.store.schema import current, records
+from pith_builder.store.schema import current, receipts, records
 from pith_builder.store.store import (
     WHOLE,
     Store,
@@ -156,10 +158,24 @@ class Import:
                 f"{number} is stored under our own key, {stored.receipt.key_id}, and differs in {', '.join(differs)}",
                 hint="what is stored stays; metadata are corrected with: pith-build issue",
             )
-        if record.updated_at <= stored.updated_at:
+        new_receipt = _signature(record.receipt) != _signature(stored.receipt)
+        if record.updated_at <= stored.updated_at or (
+            new_receipt and self._is_passed(connection, row, stored.receipt, record.receipt)
+        ):
             return Taken("stored", number)
-        _replace(connection, row, item, recorded_at, new_receipt=record.receipt != stored.receipt)
-        return Taken("updated", number)
+        changed = _replace(connection, row, stored, item, recorded_at, new_receipt=new_receipt)
+        return Taken("updated" if changed else "stored", number)
+
+    def _is_passed(self, connection: sa.Connection, row: sa.Row[Any], newest: Receipt, given: Receipt) -> bool:
+        """Whether a receipt is older than the newest, whatever its times say: nobody has signed those."""
+        history = connection.scalars(sa.select(receipts.c.receipt).where(receipts.c.record_id == row.id))
+        try:
+            known = {_signature(msgspec.json.decode(receipt, type=Receipt)) for receipt in history}
+        except (msgspec.MsgspecError, UnicodeError, TypeError) as error:
+            raise damaged(row, str(error)) from None
+        now, then = (self._ring.find(r.key_id, r.public_key_fingerprint) for r in (newest, given))
+        is_retired = now is not None and then is not None and now.state == "active" != then.state
+        return _signature(given) in known or is_retired
 
 
 def _batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -199,6 +215,11 @@ def _differing(a: PithRecord, b: PithRecord) -> list[str]:
     return [name for name in {**one, **other} if name not in one or name not in other or one[name] != other[name]]
 
 
+def _signature(receipt: Receipt) -> tuple[str, str]:
+    """What makes a receipt what it is: a key has one signature over a digest, and all the rest is unsigned."""
+    return receipt.public_key_fingerprint, receipt.signature_b64
+
+
 def _rows(connection: sa.Connection, given: list[_Given]) -> dict[str, sa.Row[Any]]:
     """The rows of the records that are there already, locked, by their digest in hex."""
     digests = [bytes.fromhex(item.record.canonical_sha256) for item in given]
@@ -207,24 +228,38 @@ def _rows(connection: sa.Connection, given: list[_Given]) -> dict[str, sa.Row[An
     return {row.canonical_sha256.hex(): row for row in connection.execute(found)}
 
 
-def _replace(connection: sa.Connection, row: sa.Row[Any], item: _Given, recorded_at: str, *, new_receipt: bool) -> None:
-    """Put a later record of the same digest in the place of a row."""
+def _replace(
+    connection: sa.Connection,
+    row: sa.Row[Any],
+    stored: PithRecord,
+    item: _Given,
+    recorded_at: str,
+    *,
+    new_receipt: bool,
+) -> bool:
+    """Put a later record of the same digest in the place of a row, `stored`; whether there is anything later in it.
+
+    Whatever changes leaves a receipt or earlier blocks behind, by which a copy that went on by itself is known.
+    """
     record, new = item.record, blocks(item.record, None, item.provenance)
     if all(new[name] == getattr(row, name) for name in _CONTENT):
-        new = {"layout": new["layout"]}  # only a new receipt: the blocks came from where they came
-    else:
+        same_fields = stored.with_layout(record.layout).to_json() == stored.to_json()
+        new = {} if same_fields else {"layout": new["layout"]}  # the blocks came from where they came
+    if new_receipt:
+        new |= {"base_url": record.base_url, "created_at": record.created_at}
+    is_other = any(value != getattr(row, name) for name, value in new.items())
+    if not (is_other or new_receipt):
+        return False
+    if is_other:
         keep_blocks(connection, row, record.updated_at)
-    said_at = max(row.said_at or "", item.provenance.said_at or "") or None
-    connection.execute(
-        records.update()
-        .where(records.c.id == row.id)
-        .values(base_url=record.base_url, created_at=record.created_at, said_at=said_at, **new)
-    )
     changes: dict[str, Any] = {"updated_at": record.updated_at}
     if new_receipt:
+        new["said_at"] = max(row.said_at or "", item.provenance.said_at or "") or None
         changes |= {
             "receipt_id": append_receipt(connection, row.id, record.receipt, recorded_at),
             "key_fingerprint": record.receipt.public_key_fingerprint,
             "receipt_builder": record.receipt.builder_version,
         }
+    connection.execute(records.update().where(records.c.id == row.id).values(**new))
     connection.execute(current.update().where(current.c.record_id == row.id).values(**changes))
+    return True

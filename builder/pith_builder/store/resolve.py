@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from pith_builder.diff import differing_fields
 from pith_builder.published import build_links
-from pith_builder.store.aliases import NEWEST_FIRST, canonical_of, the_one
+from pith_builder.store.aliases import NEWEST_FIRST, canonical_of, the_one, unfinished
 from pith_builder.store.database import reading
-from pith_builder.store.schema import records
+from pith_builder.store.schema import current, records
 from pith_builder.store.store import Store, Withdrawal
 
 _SHORT: sa.Select[Any] = sa.select(
@@ -23,7 +23,8 @@ _SHORT: sa.Select[Any] = sa.select(
     records.c.said_at,
     records.c.canonical,
     records.c.withdrawn,
-)
+    current.c.record_id,
+).outerjoin(current, current.c.record_id == records.c.id)
 
 
 class Numbered(msgspec.Struct, frozen=True):
@@ -58,12 +59,16 @@ class Resolved(msgspec.Struct, frozen=True):
 def resolve(store: Store, alias: str) -> Resolved:
     """What an alias means in the store; of a paper with several numbers, the newest.
 
-    Raises NotFound, Ambiguous with the candidates, InvalidAlias, or StoreFailed where a row is damaged.
+    Raises NotFound, Ambiguous with the candidates, InvalidAlias, or StoreFailed where a row of the paper is damaged or
+    its copy unfinished.
     """
     with reading(store.engine) as connection:
         meant = the_one(connection, alias)
         of_paper = records.c.arxiv_id == meant.arxiv_id
         rows = connection.execute(_SHORT.where(of_paper).order_by(*NEWEST_FIRST)).all()
+    for row in rows:
+        if row.record_id is None:
+            raise unfinished(row.suffix)
     canonical = [canonical_of(row) for row in rows]
     numbers = []
     for row, new, old in itertools.zip_longest(rows, canonical, canonical[1:]):

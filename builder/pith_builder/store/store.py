@@ -19,7 +19,7 @@ from pith_builder.published import PithRecord, Profile, Surroundings, assemble
 from pith_builder.receipt import Receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
 from pith_builder.snapshot import GraphSnapshot
-from pith_builder.store.aliases import NEWEST_FIRST, canonical_of, damaged, named, the_one
+from pith_builder.store.aliases import NEWEST_FIRST, canonical_of, damaged, named, the_one, unfinished
 from pith_builder.store.database import insert_new, open_engine, reading, writing
 from pith_builder.store.schema import current, earlier_blocks, receipts, records
 from pith_builder.times import Clock
@@ -199,7 +199,10 @@ def locked(connection: sa.Connection, condition: sa.ColumnElement[bool], size: i
 
 
 def _row(connection: sa.Connection, digest: bytes) -> sa.Row[Any]:
-    return connection.execute(WHOLE.where(records.c.canonical_sha256 == digest)).one()
+    row = connection.execute(WHOLE.where(records.c.canonical_sha256 == digest)).one_or_none()
+    if row is None:
+        raise unfinished(PithNumber.from_digest(digest, 0).suffix)
+    return row
 
 
 def blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Provenance) -> dict[str, Any]:
