@@ -255,7 +255,6 @@ CHANGES = [
     another_record,
     another_receipt,
     other_blocks,
-    a_check,
     a_withdrawal,
     another_withdrawal,
     a_newer_description,
@@ -298,3 +297,11 @@ def test_store_copied_onto_itself_stays(source: Store, store_url: str) -> None:
     before = everything(source)
     assert {table.new for table in copy(source, Store(store_url)).values()} == {0}
     assert everything(source) == before
+
+
+def test_copy_that_was_checked_in_between_is_brought_up_to_date(source: Store, target: Store) -> None:
+    copy(source, target)
+    a_check(target)
+    issue(source, 90)
+    copy(source, target)
+    assert target.count() == source.count()
