@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from pith_builder import Enrichment, Issuer, KeyRing, Profile, Provenance
+from pith_builder.errors import StoreFailed
 from pith_builder.keyring import RingKey
 from pith_builder.store import Store, copying
 from pith_builder.store.check import check_store
@@ -23,6 +24,7 @@ from pith_builder.store.reissue import Reissue
 from pith_builder.store.schema import records
 from pith_builder.store.withdraw import withdraw
 from pith_builder.testing import START, FrozenClock, make_keyring, make_metadata, make_record, make_signer
+from postgresql_server import Server
 
 DAY = timedelta(days=1)
 LATER = FrozenClock(START + 40 * DAY)
@@ -293,9 +295,11 @@ def test_writer_in_the_target_is_noticed(source: Store, target: Store, while_cop
                 issue(target, 80)
 
 
-def test_store_copied_onto_itself_stays(source: Store, store_url: str) -> None:
+def test_store_is_not_copied_onto_itself(source: Store, store_url: str) -> None:
     before = everything(source)
-    assert {table.new for table in copy(source, Store(store_url)).values()} == {0}
+    with pytest.raises(StoreFailed, match="is the store that is to be copied") as caught:
+        copy(source, Store(store_url))
+    assert caught.value.hint == "name another database"
     assert everything(source) == before
 
 
@@ -305,3 +309,20 @@ def test_copy_that_was_checked_in_between_is_brought_up_to_date(source: Store, t
     issue(source, 90)
     copy(source, target)
     assert target.count() == source.count()
+
+
+def test_store_under_another_name_is_itself(tmp_path: Path) -> None:
+    source = Store(f"sqlite:///{tmp_path / 'pith.db'}")
+    (tmp_path / "link.db").symlink_to("pith.db")
+    with pytest.raises(StoreFailed, match="is the store that is to be copied"):
+        copy(source, Store(f"sqlite:///{tmp_path / 'link.db'}"))
+
+
+def test_two_databases_of_one_server_are_two_stores(postgresql: Server) -> None:
+    urls = [postgresql.empty_database() for _ in range(2)]
+    source, target = map(Store, urls)
+    issue(source)
+    copy(source, target)
+    assert everything(target) == everything(source)
+    for url in urls:
+        postgresql.give_back(url)

@@ -7,18 +7,26 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from pith_builder import ArxivId, Enrichment, Issuer, Provenance
+from pith_builder import ArxivId, Enrichment, Issuer, KeyRing, Provenance
 from pith_builder.errors import ConflictingMetadata, PithError, StoreFailed
+from pith_builder.keyring import RingKey
 from pith_builder.sources.catalog import Catalog
 from pith_builder.sources.papers import FoundPaper, PaperFile
 from pith_builder.store import Store
-from pith_builder.testing import FrozenClock, make_metadata, make_signer
+from pith_builder.store.copying import Copy, TargetDiffers
+from pith_builder.store.database import writing
+from pith_builder.store.importing import Import
+from pith_builder.store.resolve import resolve
+from pith_builder.store.schema import records
+from pith_builder.store.withdraw import withdraw
+from pith_builder.testing import START, FrozenClock, make_metadata, make_record, make_signer
 
 Sql = Callable[..., list[Any]]
 ISSUER = Issuer(make_signer(), clock=FrozenClock())
@@ -38,6 +46,55 @@ def test_a_damaged_column_is_the_stores_failure(store: Store, sql: Sql, column: 
     sql(f"UPDATE records SET {column} = :damage", damage=b"{")
     with pytest.raises(StoreFailed, match="is damaged"):
         store.get("2601.00001")
+
+
+@pytest.mark.parametrize("damage", [b"{", b"", b'"\xff"', b'{"at":1,"reason":2}'])
+@pytest.mark.parametrize("does", ["get", "resolve", "withdraw"])
+def test_a_damaged_mark_is_the_stores_failure(store: Store, sql: Sql, damage: bytes, does: str) -> None:
+    sql("UPDATE records SET withdrawn = :damage", damage=damage)
+    calls: dict[str, Callable[[], object]] = {
+        "get": lambda: store.get("2601.00001"),
+        "resolve": lambda: resolve(store, "2601.00001"),
+        "withdraw": lambda: withdraw(store, "2601.00001", "wrong", FrozenClock()),
+    }
+    with pytest.raises(StoreFailed, match="is damaged: its mark"):
+        calls[does]()
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("does", ["resolve", "issue", "import"])
+def test_a_time_that_is_no_text_is_the_stores_failure(store: Store, sql: Sql, tmp_path: Path, does: str) -> None:
+    """PostgreSQL keeps nothing but text there."""
+    sql("UPDATE records SET said_at = :damage", damage=b"x")
+    path = tmp_path / "theirs.json"
+    path.write_bytes(make_record(signer=make_signer(2), clock=FrozenClock(START + timedelta(days=1))).to_json())
+    ring = KeyRing.empty()
+    for signer in (make_signer(1), make_signer(2)):
+        ring = ring.with_key(RingKey.of(signer.key_id, signer.public_key, "active", "verify"))
+    clock = FrozenClock(START + timedelta(days=9))
+    calls: dict[str, Callable[[], object]] = {
+        "resolve": lambda: resolve(store, "2601.00001"),
+        "issue": lambda: store.issue(make_metadata(), Provenance("test", "2026-01-01T00:00:00Z"), ISSUER),
+        "import": lambda: list(Import(store, ring, clock).run(str(path))),
+    }
+    with pytest.raises(StoreFailed, match="said_at is no text"):
+        calls[does]()
+
+
+def test_a_target_with_a_damaged_time_is_no_copy(tmp_path: Path) -> None:
+    source, target = (Store(f"sqlite:///{tmp_path / name}") for name in ("a.db", "b.db"))
+    source.issue(make_metadata(), Provenance("test", "2026-01-01T00:00:00Z"), ISSUER)
+    list(Copy(source.engine, target.engine).run())
+    with writing(target.engine) as connection:
+        connection.execute(records.update().values(said_at=sa.literal(b"1")))
+    with pytest.raises(TargetDiffers, match="row 1 of its table records"):
+        list(Copy(source.engine, target.engine).run())
+
+
+def test_a_damaged_earlier_number_is_told_when_the_next_is_issued(store: Store, sql: Sql) -> None:
+    sql("UPDATE records SET canonical = :damage", damage=b"{")
+    with pytest.raises(StoreFailed, match="don't give its digest"):
+        store.issue(make_metadata(version=2), Provenance("test"), ISSUER)
 
 
 def test_a_changed_canonical_record_is_not_served(store: Store, sql: Sql) -> None:

@@ -16,7 +16,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pith_builder.errors import StoreFailed
-from pith_builder.store.database import place, reading, writing
+from pith_builder.store.database import is_same, place, reading, writing
 from pith_builder.store.schema import metadata
 
 BATCH = 500
@@ -64,13 +64,22 @@ class Copy:
     def run(self) -> Iterator[Copied]:
         """Copy everything; gives the table as it stands after each batch.
 
-        Raises TargetDiffers before anything is written, or at the end if the two are not the same; StoreFailed.
+        Raises TargetDiffers before anything is written, or at the end if the two are not the same; StoreFailed, also
+        where the target is the source.
         """
         with reading(self._source) as source:
+            self._refuse_itself(source)
             self._check_target(source)
             for table in TABLES:
                 yield from self._copy(source, table)
         self._compare()
+
+    def _refuse_itself(self, source: sa.Connection) -> None:
+        with reading(self._target) as target:
+            if is_same(source, target):
+                raise StoreFailed(
+                    f"{place(self._target)} is the store that is to be copied", hint="name another database"
+                )
 
     def _check_target(self, source: sa.Connection) -> None:
         with reading(self._target) as target:
@@ -156,7 +165,7 @@ def _is_ahead(table: sa.Table, theirs: sa.Row[Any], ours: sa.Row[Any]) -> bool:
     """Whether a row of the target was changed there in a way that leaves no row of its own, as all others do."""
     if table.name == "records":
         is_withdrawn = theirs.withdrawn is not None and theirs.withdrawn != ours.withdrawn
-        return is_withdrawn or (theirs.said_at or "") > (ours.said_at or "")
+        return is_withdrawn or str(theirs.said_at or "") > str(ours.said_at or "")  # a damaged one is of any type
     return table.name == "harvests" and (theirs.pages, theirs.finished_at or "") > (ours.pages, ours.finished_at or "")
 
 

@@ -43,6 +43,8 @@ class Kind(Protocol):
 
     def insert_new(self, table: sa.Table) -> sa.Insert: ...
 
+    def is_same(self, one: sa.Connection, other: sa.Connection) -> bool: ...
+
     def explained(self, error: BaseException) -> tuple[str, str]: ...
 
 
@@ -89,6 +91,12 @@ def revision(url_text: str) -> str | None:
 def place(engine: sa.Engine) -> str:
     """Where a store is, without what is secret."""
     return _KINDS[engine.dialect.name].place(engine.url)
+
+
+def is_same(one: sa.Connection, other: sa.Connection) -> bool:
+    """Whether two connections, each in a transaction, are to one store, whatever its URLs are."""
+    name = one.dialect.name
+    return name == other.dialect.name and _KINDS[name].is_same(one, other)
 
 
 def _unopened(url_text: str) -> tuple[Kind, sa.Engine]:

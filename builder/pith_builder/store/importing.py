@@ -35,6 +35,7 @@ from pith_builder.store.store import (
     insert_record,
     keep_blocks,
     locked,
+    said_at_of,
     stored_record,
 )
 from pith_builder.times import Clock
@@ -254,7 +255,7 @@ def _replace(
         keep_blocks(connection, row, record.updated_at)
     changes: dict[str, Any] = {"updated_at": record.updated_at}
     if new_receipt:
-        new["said_at"] = max(row.said_at or "", item.provenance.said_at or "") or None
+        new["said_at"] = max(said_at_of(row) or "", item.provenance.said_at or "") or None
         changes |= {
             "receipt_id": append_receipt(connection, row.id, record.receipt, recorded_at),
             "key_fingerprint": record.receipt.public_key_fingerprint,

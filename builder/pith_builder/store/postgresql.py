@@ -8,6 +8,7 @@ store (REPEATABLE READ).
 from __future__ import annotations
 
 import os
+import secrets
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -117,6 +118,16 @@ def insert_new(table: sa.Table) -> sa.Insert:
     from sqlalchemy.dialects.postgresql import insert  # needed with such a store alone
 
     return insert(table).on_conflict_do_nothing()
+
+
+def is_same(one: sa.Connection, other: sa.Connection) -> bool:
+    """Whether both are to one database and its same tables: then a lock that one has keeps the other out.
+
+    The lock is of this call alone, by a number that no one else draws, and needs no privilege.
+    """
+    key = {"drawn": secrets.randbits(31)}
+    one.execute(sa.text("SELECT pg_advisory_xact_lock(:drawn, 'records'::regclass::oid::int)"), key)
+    return not other.scalar(sa.text("SELECT pg_try_advisory_xact_lock(:drawn, 'records'::regclass::oid::int)"), key)
 
 
 def explained(error: BaseException) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from pith_builder.published import build_links
 from pith_builder.store.aliases import NEWEST_FIRST, canonical_of, the_one, unfinished
 from pith_builder.store.database import reading
 from pith_builder.store.schema import current, records
-from pith_builder.store.store import Store, Withdrawal
+from pith_builder.store.store import Store, Withdrawal, said_at_of, withdrawal_of
 
 _SHORT: sa.Select[Any] = sa.select(
     records.c.id,
@@ -80,9 +80,9 @@ def resolve(store: Store, alias: str) -> Resolved:
                 new.source.version,
                 number.transcription(),
                 build_links(row.base_url, number.suffix).html,
-                None if row.withdrawn is None else msgspec.json.decode(row.withdrawn, type=Withdrawal),
+                withdrawal_of(row),
                 () if old is None else differing_fields(old, new),
-                row.said_at,
+                said_at_of(row),
             )
         )
     [index] = [n for n, row in enumerate(rows) if row.id == meant.id]

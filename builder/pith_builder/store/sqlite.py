@@ -67,6 +67,11 @@ def insert_new(table: sa.Table) -> sa.Insert:
     return insert(table).on_conflict_do_nothing()
 
 
+def is_same(one: sa.Connection, other: sa.Connection) -> bool:
+    """Whether both are to one file, under whatever name."""
+    return Path(place(one.engine.url)).samefile(place(other.engine.url))
+
+
 def explained(error: BaseException) -> tuple[str, str]:
     """What SQLite says, and what to do next."""
     reason = str(error)

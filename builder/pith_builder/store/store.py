@@ -175,14 +175,15 @@ def _issued(record: PithRecord, earlier: CanonicalRecord | None) -> Outcome:
 
 def _newest_of(connection: sa.Connection, paper: ArxivId, digest: bytes) -> CanonicalRecord | None:
     """The paper's newest other record, of no later version."""
-    row = connection.execute(
-        sa.select(records.c.canonical)
+    others: sa.Select[Any] = (
+        sa.select(records.c.suffix, records.c.canonical, records.c.canonical_sha256)
         .where(records.c.arxiv_id == paper.id, records.c.version <= paper.version)
         .where(records.c.canonical_sha256 != digest)
         .order_by(*NEWEST_FIRST)
         .limit(1)
-    ).first()
-    return None if row is None else msgspec.json.decode(row.canonical, type=CanonicalRecord)
+    )
+    row = connection.execute(others).first()
+    return None if row is None else canonical_of(row)
 
 
 def locked(connection: sa.Connection, condition: sa.ColumnElement[bool], size: int | None = None) -> list[int]:
@@ -299,7 +300,7 @@ class _Change:
         stored = stored_record(connection, self._row)
         self.before = self.after = stored.record
         self._provenance, self._enrichment = stored.provenance, enrichment or stored.enrichment
-        known, said = self._row.said_at, provenance.said_at
+        known, said = said_at_of(self._row), provenance.said_at
         self._said_at = known
         is_older = known is not None and said is not None and said < known
         if is_older and enrichment is not None:
@@ -338,8 +339,23 @@ def stored_record(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
     canonical = canonical_of(row)
     try:
         return _rebuilt(connection, row, canonical)
-    except (msgspec.MsgspecError, InvalidInput, TypeError) as error:
+    except (msgspec.MsgspecError, UnicodeError, InvalidInput, TypeError) as error:
         raise damaged(row, str(error)) from None
+
+
+def withdrawal_of(row: sa.Row[Any]) -> Withdrawal | None:
+    """The mark of a row, if it has one. Raises StoreFailed where it can't be read."""
+    try:
+        return None if row.withdrawn is None else msgspec.json.decode(row.withdrawn, type=Withdrawal)
+    except (msgspec.MsgspecError, UnicodeError, TypeError) as error:
+        raise damaged(row, f"its mark of withdrawal: {error}") from None
+
+
+def said_at_of(row: sa.Row[Any]) -> str | None:
+    """When the source of a row said so. Raises StoreFailed where that is no text."""
+    if isinstance(row.said_at, str | None):
+        return row.said_at
+    raise damaged(row, "its said_at is no text")
 
 
 def _rebuilt(connection: sa.Connection, row: sa.Row[Any], canonical: CanonicalRecord) -> StoredRecord:
@@ -359,5 +375,5 @@ def _rebuilt(connection: sa.Connection, row: sa.Row[Any], canonical: CanonicalRe
         None if row.enrichment is None else Enrichment.from_json(row.enrichment),
         msgspec.json.decode(row.provenance, type=Provenance),
         row.recorded_at,
-        None if row.withdrawn is None else msgspec.json.decode(row.withdrawn, type=Withdrawal),
+        withdrawal_of(row),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import sqlalchemy as sa
 
@@ -9,7 +11,7 @@ from pith_builder import text, times
 from pith_builder.store.aliases import number_of, the_one
 from pith_builder.store.database import writing
 from pith_builder.store.schema import current, records
-from pith_builder.store.store import Store, Withdrawal, locked
+from pith_builder.store.store import Store, Withdrawal, locked, withdrawal_of
 from pith_builder.times import Clock
 
 
@@ -25,7 +27,7 @@ def withdraw(store: Store, alias: str, reason: str, clock: Clock) -> Marked:
     """Mark the record that `alias` means as issued in error; one that is marked keeps its first mark.
 
     A paper with several numbers is ambiguous here: an error is one number's. Raises NotFound, Ambiguous, InvalidAlias,
-    InvalidText for a reason that can't be written, ValueError for a blank one.
+    InvalidText for a reason that can't be written, ValueError for a blank one, StoreFailed for a damaged mark.
     """
     text.check_text(reason)
     if not reason.strip():
@@ -37,7 +39,6 @@ def withdraw(store: Store, alias: str, reason: str, clock: Clock) -> Marked:
         of_record = records.c.id == row.id
         unmarked = records.update().where(of_record, records.c.withdrawn.is_(None))
         changed = connection.execute(unmarked.values(withdrawn=msgspec.json.encode(mark))).rowcount
-        kept = msgspec.json.decode(
-            connection.execute(sa.select(records.c.withdrawn).where(of_record)).scalar_one(), type=Withdrawal
-        )
-    return Marked(str(number_of(row)), kept, already=not changed)
+        marked: sa.Select[Any] = sa.select(records.c.suffix, records.c.withdrawn).where(of_record)
+        kept = withdrawal_of(connection.execute(marked).one())
+    return Marked(str(number_of(row)), kept or mark, already=not changed)
