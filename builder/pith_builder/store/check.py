@@ -87,8 +87,7 @@ def _settle(connection: sa.Connection) -> None:
 
 def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | None:
     if row.record_id is None:
-        error = unfinished(row.suffix)
-        return f"{error.message}; {error.hint}"
+        return f"has no newest receipt; {unfinished(row.suffix).hint}"
     try:
         record = stored_record(connection, row).record
     except PithError as error:
