@@ -150,13 +150,10 @@ class _Work:
 
     def keep(self, answer: Answer, papers: list[FoundPaper]) -> None:
         from pith_builder.cli.network import not_kept
-        from pith_builder.errors import FileFailed
+        from pith_builder.sources.arxiv import keep
 
-        try:
-            if self._fetched is not None:
-                self._fetched.keep(answer, papers)
-        except FileFailed as error:
-            not_kept(error)
+        if self._fetched is not None:
+            keep(self._fetched, answer, papers, not_kept)
 
     def refused(self, listed: Listed, error: PithError) -> None:
         from pith_builder.cli import output

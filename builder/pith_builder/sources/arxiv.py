@@ -20,6 +20,14 @@ class Interface(Protocol):
     def find(self, asked: ArxivId) -> tuple[FoundPaper, Answer]: ...
 
 
+def keep(fetched: Fetched, answer: Answer, papers: list[FoundPaper], not_kept: Callable[[FileFailed], None]) -> None:
+    """Keep an answer; `not_kept` is told where that can't be done, which stops nothing."""
+    try:
+        fetched.keep(answer, papers)
+    except FileFailed as error:
+        not_kept(error)
+
+
 class Online:
     """Asks arXiv, and keeps what it answers."""
 
@@ -40,10 +48,7 @@ class Online:
         except (SourceUnreachable, SourceThrottled) as error:
             self._down = error
             raise
-        try:
-            self._fetched.keep(answer, [found])
-        except FileFailed as error:
-            self._not_kept(error)
+        keep(self._fetched, answer, [found], self._not_kept)
         return found
 
 
