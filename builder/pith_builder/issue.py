@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -11,6 +11,7 @@ from pith_builder.enrichment import Enrichment, Verdict
 from pith_builder.errors import AlteredRecord, ConflictingMetadata
 from pith_builder.keyring import KeyRing, RingKey
 from pith_builder.metadata import PaperMetadata
+from pith_builder.number import PithNumber
 from pith_builder.published import DEFAULT_PROFILE, PithRecord, Profile, Surroundings, assemble
 from pith_builder.receipt import Receipt, sign_receipt
 from pith_builder.record import CanonicalRecord, Paper, canonical_record
@@ -34,6 +35,13 @@ class Issuer:
         The clock is read three times: computed, created, signed. Raises LicenseUnknown, NotCanonical (a hashed
         row with a float), or what the signer raises.
         """
+        canonical, _, receipt, created_at = self.sign(metadata)
+        return _complete(
+            canonical, metadata, enrichment, receipt, self.profile, created_at=created_at, updated_at=created_at
+        )
+
+    def sign(self, metadata: PaperMetadata) -> Signed:
+        """The first half of `issue`: what is hashed and signed of a paper. Raises as `issue`."""
         readings = times.Readings(self.clock)
         computed_at = times.receipt_time(readings.next())
         canonical = canonical_record(metadata)
@@ -47,9 +55,21 @@ class Issuer:
             signed_at=readings.next(),
             builder_version=self.profile.builder_version,
         )
-        return _complete(
-            canonical, metadata, enrichment, receipt, self.profile, created_at=created_at, updated_at=created_at
-        )
+        return Signed(canonical, digest, receipt, created_at)
+
+
+class Signed(NamedTuple):
+    """What issuing signs: the canonical record, its digest (32 bytes), the receipt, and `created_at` in record form."""
+
+    canonical: CanonicalRecord
+    digest: bytes
+    receipt: Receipt
+    created_at: str
+
+    @property
+    def number(self) -> PithNumber:
+        """The pith number of the digest."""
+        return PithNumber.from_digest(self.digest, self.canonical.year)
 
 
 def updated(
