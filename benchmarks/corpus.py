@@ -86,8 +86,8 @@ class Bench:
         """Issue the snapshot into a new store."""
         shutil.rmtree(self.store.parent, ignore_errors=True)
         self.store.parent.mkdir()
-        name = f"issue {count}, store" if self.ours else "issue, store"
-        share = self.part_of_ours(name, count, ["issue", str(self.snapshot), "--workers", "2"], self.store.parent)
+        arguments = ["issue", str(self.snapshot), "--workers", "2"]
+        share = self.part_of_ours("issue, store, 2 workers", count, arguments, self.store.parent)
         stored = Store(f"sqlite:///{self.store}").count()
         if stored != count:
             raise SystemExit(f"{stored} records are in the store; there should be {count}")
@@ -129,7 +129,9 @@ def all_parts(bench: Bench, count: int) -> None:
     for workers in (1, 2):
         out = bench.folder / f"receipts{workers}"
         arguments = ["issue", snapshot, "--out", str(out), "--workers", str(workers)]
-        shares[workers] = bench.part_of_ours(f"issue, files, {workers} workers", count, arguments, out)
+        shares[workers] = bench.part_of_ours(
+            f"issue, files, {workers} worker{'s'[: workers - 1]}", count, arguments, out
+        )
         check(out, count)
         shutil.rmtree(out)
     with_store = bench.issue_into_store(count)
