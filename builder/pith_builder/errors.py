@@ -34,6 +34,10 @@ class PithError(Exception):
         place = ":".join(part for part in (self.file, str(self.line or "")) if part)
         return ": ".join(part for part in (place, self.field, self.message) if part)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors come from other processes with all that they say, whatever their constructors take."""
+        return _remade, (type(self), self.args, self.__dict__)
+
     def to_dict(self) -> dict[str, Any]:
         """The error as the command line prints it with `--json`; what is not known is null."""
         return {
@@ -44,6 +48,12 @@ class PithError(Exception):
             "line": self.line or None,
             "hint": self.hint or None,
         }
+
+
+def _remade(kind: type[PithError], args: tuple[Any, ...], state: dict[str, Any]) -> PithError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -88,12 +88,12 @@ class Snapshot:
         self._lines = packed.unpacked(stream, head)
         self._sha256 = None if is_file else hashlib.sha256()
 
-    def chunks(self, start: Place) -> Iterator[Chunk]:
+    def chunks(self, start: Place, size: int = CHUNK) -> Iterator[Chunk]:
         """The chunks from a place on at which one ended. Raises FileFailed, or InputChanged."""
         with packed.failing(self.name):
             self._skip(start)
             place = start
-            while chunk := self._next(place):
+            while chunk := self._next(place, size):
                 yield chunk
                 place = chunk.end
         self.check_unchanged()
@@ -119,22 +119,22 @@ class Snapshot:
                 hint="give the same input again, or begin anew with --restart",
             ).at(file=self.name)
 
-    def _next(self, place: Place) -> Chunk | None:
-        """The lines that begin before the next multiple of a chunk's size."""
-        wanted = CHUNK - place.offset % CHUNK
+    def _next(self, place: Place, size: int) -> Chunk | None:
+        """The lines that begin before the next multiple of `size`."""
+        wanted = size - place.offset % size
         data = self._taken(self._lines.read(wanted))
-        size = len(data)
-        if size == wanted and not data.endswith(b"\n"):
-            begun = size - data.rfind(b"\n") - 1
+        read = len(data)
+        if read == wanted and not data.endswith(b"\n"):
+            begun = read - data.rfind(b"\n") - 1
             rest = self._taken(self._lines.readline(_LONGEST - begun))
-            data, size = data + rest, size + len(rest)
+            data, read = data + rest, read + len(rest)
             while rest and not rest.endswith(b"\n"):  # the rest of an overlong line is passed over
                 rest = self._taken(self._lines.readline(_READ))
-                size += len(rest)
+                read += len(rest)
         if not data:
             return None
         lines = data.count(b"\n") + (not data.endswith(b"\n"))
-        end = Place(place.line + lines, place.offset + size, self._file.tell(), self._hash())
+        end = Place(place.line + lines, place.offset + read, self._file.tell(), self._hash())
         return Chunk(place, data, end)
 
     def _taken(self, data: bytes) -> bytes:
