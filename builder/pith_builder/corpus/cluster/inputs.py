@@ -23,7 +23,7 @@ from pith_builder.sources import packed
 LARGEST, SMALLEST = 8 * 2**20, 2**12
 
 #: A small job is cut into so many shards for each worker, so that all of them have something to do.
-_SHARDS_PER_WORKER = 4
+_SHARDS_PER_WORKER = 8
 _MOST_PER_ROW_GROUP = 8
 
 

@@ -51,7 +51,7 @@ def answers(
     Ray begins a worker that died anew, and its shard with it. Raises StorageFailed where the cluster can't be reached
     or fails.
     """
-    with _cluster(workers) as cores, _quiet():
+    with contextlib.redirect_stdout(sys.stderr), _cluster(workers) as cores, _quiet():  # Ray's words are no data
         from ray.exceptions import GetTimeoutError, RayError
 
         running = _answers(job, shards, min(workers or cores, len(shards)))
@@ -159,15 +159,14 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """While it is entered, Ray says nothing on standard output, and nothing at all of how a data set goes."""
+    """While it is entered, Ray Data tells nothing of how a data set goes."""
     import ray.data  # noqa: F401  # it sets the level when it is first imported
 
     logger = logging.getLogger("ray.data")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
+        yield
     finally:
         logger.setLevel(level)
 
