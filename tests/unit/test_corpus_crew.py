@@ -60,8 +60,8 @@ def chunks(count: int) -> list[Chunk]:
     return [Chunk(Place(n), b"".join(rows(3, start=3 * n)), Place(n + 1)) for n in range(count)]
 
 
-def told(done: Any) -> list[tuple[str, str]]:
-    return [(item.line[:70], item.entry) for item in done.items]
+def told(done: Any) -> tuple[list[bytes], bytes]:
+    return [line[:70] for line in done.items], done.entries
 
 
 def test_workers_do_what_one_process_does_and_in_order(crew: Callable[..., Crew]) -> None:

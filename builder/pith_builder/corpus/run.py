@@ -7,6 +7,7 @@ sooner: a slow signer's work is not to be lost.)
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator
 
@@ -65,6 +66,7 @@ class Run:
         if self.checkpoint.finished_at is not None:
             yield self.checkpoint
             return
+        gc.set_threshold(200_000)  # as the workers: rows hold no cycles
         for batch in self._batches():
             reached = msgspec.structs.replace(self.checkpoint, place=batch[-1][0].end, saved_at=self._now())
             self._snapshot.check_unchanged()
