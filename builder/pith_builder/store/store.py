@@ -14,7 +14,7 @@ from pith_builder.arxiv_id import ArxivId
 from pith_builder.diff import differing_fields
 from pith_builder.enrichment import Enrichment
 from pith_builder.errors import ConflictingMetadata, InvalidInput
-from pith_builder.issue import Issuer, updated
+from pith_builder.issue import Issuer, Signed, updated
 from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.number import PithNumber
 from pith_builder.published import PithRecord, Profile, Surroundings, assemble
@@ -41,6 +41,21 @@ WHOLE: sa.Select[Any] = (
 #: The same, with the records that have no newest receipt.
 EVERY: sa.Select[Any] = (
     sa.select(records, current, receipts.c.receipt)
+    .outerjoin(current, current.c.record_id == records.c.id)
+    .outerjoin(receipts, _NEWEST_RECEIPT)
+)
+
+#: What proves a record's number alone, and its mark; as `EVERY`, also without a newest receipt.
+PROOFS: sa.Select[Any] = (
+    sa.select(
+        records.c.canonical_sha256,
+        records.c.suffix,
+        records.c.created_at,
+        records.c.canonical,
+        records.c.withdrawn,
+        current.c.record_id,
+        receipts.c.receipt,
+    )
     .outerjoin(current, current.c.record_id == records.c.id)
     .outerjoin(receipts, _NEWEST_RECEIPT)
 )
@@ -376,6 +391,14 @@ def record_of(row: sa.Row[Any]) -> PithRecord:
             created_at=row.created_at,
             updated_at=row.updated_at,
         ).with_layout(None if row.layout is None else msgspec.json.decode(row.layout))
+
+
+def signed_of(row: sa.Row[Any]) -> Signed:
+    """What was signed for a row of `PROOFS`. Raises StoreFailed where the row is damaged."""
+    canonical = canonical_of(row)
+    with _read_from(row):
+        receipt = msgspec.json.decode(row.receipt or b"null", type=Receipt)
+        return Signed(canonical, row.canonical_sha256, receipt, row.created_at)
 
 
 @contextmanager
