@@ -15,20 +15,13 @@ import msgspec
 import sqlalchemy as sa
 
 from pith_builder import files
-from pith_builder.corpus import manifest
-from pith_builder.corpus.manifest import ListedFile, Manifest
+from pith_builder.corpus.manifest import MARKER, NAME, WITHDRAWN, ListedFile, Manifest, Withdrawn
 from pith_builder.corpus.processes import team
-from pith_builder.corpus.shards import ExportForm, Shard, Withdrawn, partial, write_shard
+from pith_builder.corpus.shards import ExportForm, Shard, partial, write_shard
 from pith_builder.errors import FileFailed, StoreFailed
 from pith_builder.store.database import moment, open_engine, reading
 from pith_builder.store.ordered import SYMBOLS
 from pith_builder.store.schema import records
-
-#: What a folder has as long as an export into it is not finished.
-MARKER = ".export"
-
-#: The list of records that were issued in error, if there are any: a notice is no part of a record.
-WITHDRAWN = "withdrawn.jsonl"
 
 _OURS = re.compile(
     r"\.export|(records-.\.jsonl\.zst|numbers-.\.parquet)(\.partial)?|withdrawn\.jsonl|\..+\.partial", re.ASCII
@@ -108,7 +101,7 @@ def _unfinished(folder: Path) -> Iterator[None]:
 def _refuse_others(folder: Path) -> None:
     """Raise FileFailed for a folder in which something else is than what an export left that stopped."""
     names = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    if manifest.NAME in names:
+    if NAME in names:
         raise FileFailed("a corpus is there already", hint="name another folder").at(file=str(folder))
     others = sorted(name for name in names if not _OURS.fullmatch(name)) if MARKER in names else sorted(names)
     if others:

@@ -12,7 +12,7 @@ import msgspec
 import sqlalchemy as sa
 
 from pith_builder import files
-from pith_builder.corpus.manifest import ListedFile
+from pith_builder.corpus.manifest import ListedFile, Withdrawn
 from pith_builder.corpus.numbered import NumberedReceipt
 from pith_builder.corpus.packed import packing
 from pith_builder.store.aliases import damaged, number_of
@@ -27,14 +27,6 @@ Add = Callable[[Sequence[sa.Row[Any]]], None]
 
 #: Batches of rows that become one row group of a Parquet file.
 _GROUP = 20
-
-
-class Withdrawn(msgspec.Struct, frozen=True):
-    """A line of the list of records that were issued in error; `at` is in receipt form."""
-
-    pith_number: str
-    at: str
-    reason: str
 
 
 class Shard(NamedTuple):

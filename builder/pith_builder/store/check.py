@@ -6,7 +6,7 @@ told to trust it. In an unfinished copy it is not: a row that the source doesn't
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -79,12 +79,13 @@ def _settle(connection: sa.Connection) -> None:
         connection.exec_driver_sql("LOCK TABLE receipts IN SHARE MODE")
 
 
-def rows_behind(connection: sa.Connection, last: int) -> list[sa.Row[Any]]:
-    """The next rows of records in the order of their id, behind this one; none at the end."""
-    return list(connection.execute(EVERY.where(records.c.id > last).order_by(records.c.id).limit(BATCH)))
+def rows_behind(connection: sa.Connection, last: int, until: int | None = None) -> Sequence[sa.Row[Any]]:
+    """The next rows of records in the order of their id, behind this one and up to that; none at the end."""
+    query = EVERY.where(records.c.id > last).order_by(records.c.id).limit(BATCH)
+    return connection.execute(query if until is None else query.where(records.c.id <= until)).all()
 
 
-def faults(connection: sa.Connection, rows: list[sa.Row[Any]], ring: KeyRing) -> Iterator[tuple[str, str]]:
+def faults(connection: sa.Connection, rows: Sequence[sa.Row[Any]], ring: KeyRing) -> Iterator[tuple[str, str]]:
     """Number and reason of each that fails of these rows, which are neighbours by id."""
     histories = _histories(connection, rows)
     for row in rows:
@@ -92,7 +93,7 @@ def faults(connection: sa.Connection, rows: list[sa.Row[Any]], ring: KeyRing) ->
             yield f"pith:{row.suffix}", reason
 
 
-def _histories(connection: sa.Connection, rows: list[sa.Row[Any]]) -> dict[int, list[sa.Row[Any]]]:
+def _histories(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> dict[int, list[sa.Row[Any]]]:
     """Id and receipt of all receipts of these records, oldest first, by the record's id."""
     if not rows:
         return {}
