@@ -9,11 +9,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 HOME_DIR := .pith
 DEMO := $(BIN)/pith-build --home $(HOME_DIR)
 
-.PHONY: help demo test lint bench mutants fixtures lock clean
+.PHONY: help demo test lint bench bench-corpus mutants fixtures lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1@\2/' | column -t -s@
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1@\2/' | column -t -s@
 
 demo: $(VENV)/.run  ## issue the real paper 2403.07648 and verify its record, offline, in .pith/
 	@$(DEMO) keys export >/dev/null 2>&1 || $(DEMO) keys generate --unencrypted
@@ -33,6 +33,11 @@ bench: $(VENV)/.dev  ## speed of one process, as ratios to raw libsodium and to 
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/reissue.py
+
+ROWS ?= 1000000
+
+bench-corpus: $(VENV)/.dev  ## a whole corpus on two cores, by time, memory and size (ROWS; BENCH_ARGS=--scaling)
+	$(BIN)/python benchmarks/corpus.py --rows $(ROWS) $(BENCH_ARGS)
 
 mutants: $(VENV)/.dev  ## mutation tests of what makes and checks a record, by mutmut (MUTANTS for names of some)
 	@$(BIN)/python -c 'import mutmut' 2>/dev/null || \

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 #: What gives the time: an aware datetime in UTC. The core never asks a clock of its own.
 Clock = Callable[[], datetime]
@@ -55,6 +56,7 @@ def receipt_time(time: datetime) -> str:
     return record_time(time)[:-6] + "Z"
 
 
+@lru_cache(maxsize=16)  # many records may be of one reading
 def record_time(time: datetime) -> str:
     """`time` as `2026-07-05T08:04:18.798449+00:00`: the form of a record and its aliases (PROTOCOL §4)."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")

@@ -561,7 +561,7 @@ def test_key_is_opened_before_the_store_is_held(
             held.append(uri)
         return NEW
 
-    monkeypatch.setattr("pith_builder.cli.signer.open_active_signer", opening)
+    monkeypatch.setattr("pith_builder.signers.active.open_active_signer", opening)
     assert rotated("reissue", *([record.pith_number] if alias else [])).out == "reissued 1, refused 0\n"
     assert held == ["env:THE_SEED"]
 
@@ -580,7 +580,7 @@ def test_signer_that_fails_now_and_then_is_4_and_the_others_are_reissued(
             return NEW.sign(message)
 
     signer = Failing()
-    monkeypatch.setattr("pith_builder.cli.signer.open_active_signer", lambda *_: signer)
+    monkeypatch.setattr("pith_builder.signers.active.open_active_signer", lambda *_: signer)
     issue(4)
     result = rotated("reissue")
     assert (result.code, result.out) == (4, "reissued 3, refused 1\n")

@@ -15,6 +15,7 @@ from pith_builder.cli.arguments import arranged
 from pith_builder.cli.ceremonies import retire, revoke, rotate, sign
 from pith_builder.cli.compute import compute
 from pith_builder.cli.copies import backup, copy
+from pith_builder.cli.corpus import corpus
 from pith_builder.cli.diff import diff
 from pith_builder.cli.fixtures import fixtures
 from pith_builder.cli.imports import import_records
@@ -55,6 +56,7 @@ for command in (backup, copy, withdraw):
     store.command()(command)
 store.command("import")(import_records)
 app.add_typer(keys, name="keys")
+app.add_typer(corpus, name="corpus")
 app.add_typer(store, name="store")
 app.add_typer(fixtures, name="fixtures")
 app.add_typer(vectors, name="vectors")
@@ -111,6 +113,7 @@ COMMANDS = (
     "reissue",
     "sync",
     "keys",
+    "corpus",
     "store",
     "fixtures",
     "vectors",

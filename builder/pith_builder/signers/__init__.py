@@ -87,12 +87,12 @@ class Deferred:
     ) -> None:
         """`confirm` is asked before each signature whether the key may still sign, and raises KeyUnfit if not."""
         self.key_id, self.public_key = active.key_id, active.public_key
-        self._open, self._confirm = open_it, confirm
+        self._open, self.confirm = open_it, confirm
         self._signer: Signer | None = None
 
     def sign(self, message: bytes) -> bytes:
         """The raw signature, 64 bytes. Raises KeyUnusable."""
-        self._confirm()
+        self.confirm()
         return self.opened().sign(message)
 
     def opened(self) -> Signer:

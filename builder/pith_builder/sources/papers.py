@@ -9,8 +9,9 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -45,21 +46,47 @@ class Entry(msgspec.Struct, frozen=True):
 def read_piece(piece: Piece, name: str, clock: Clock) -> Entry:
     """The paper in one document of the file `name`."""
     place = f"{name}:{piece.line}"
-    value = None
     try:
-        value = loads(piece.data)
-        metadata = read_metadata(value)
+        value, metadata = read_value(piece.data)
     except InvalidInput as error:
-        return Entry(place, claimed_id(value), error.at(file=name, line=piece.line))
-    kind = "json" if "arxiv_id" in value else "snapshot"
-    provenance = Provenance(
-        source=f"{kind}:{cleaned(Path(name).name)}",
+        return Entry(place, claimed_in(piece.data), error.at(file=name, line=piece.line))
+    found = provenance(value, piece.data, name, times.seconds(clock()))
+    return Entry(place, metadata.arxiv_id, FoundPaper(metadata, found))
+
+
+def read_value(data: bytes) -> tuple[dict[str, Any], PaperMetadata]:
+    """The object in one JSON document, and the metadata in it. Raises InvalidJson or InvalidMetadata."""
+    value = loads(data)
+    return value, read_metadata(value)
+
+
+def claimed_in(data: bytes) -> str | None:
+    """The id of the paper that a document is about, even where it holds no metadata; None where it names none."""
+    try:
+        return claimed_id(loads(data))
+    except InvalidInput:
+        return None
+
+
+def provenance(value: dict[str, Any], data: bytes, name: str, fetched_at: str) -> Provenance:
+    """Where the paper of an object came from: read at `fetched_at` in the file `name`, where it stands as `data`."""
+    return Provenance(
+        source=source_name(value, name),
         source_time=source_time(value),
-        fetched_at=times.seconds(clock()),
-        raw_sha256=hashlib.sha256(piece.data).hexdigest(),
+        fetched_at=fetched_at,
+        raw_sha256=hashlib.sha256(data).hexdigest(),
         withdrawn=is_withdrawn(value),
     )
-    return Entry(place, metadata.arxiv_id, FoundPaper(metadata, provenance))
+
+
+def source_name(value: dict[str, Any], name: str) -> str:
+    """What a file of metadata is called where records tell of their source: its kind, and its name without folders."""
+    return f"{'json' if 'arxiv_id' in value else 'snapshot'}:{_shown_name(name)}"
+
+
+@lru_cache(maxsize=16)
+def _shown_name(name: str) -> str:
+    return cleaned(Path(name).name)
 
 
 class PaperFile:

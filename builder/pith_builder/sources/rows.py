@@ -115,4 +115,6 @@ def source_time(value: dict[str, Any]) -> str | None:
 def is_withdrawn(value: dict[str, Any]) -> bool:
     """Whether a snapshot row's comment calls the paper withdrawn: all that the snapshot tells of it."""
     comments = value.get("comments")
-    return isinstance(comments, str) and bool(_WITHDRAWN.search(comments))
+    if not isinstance(comments, str) or (comments.isascii() and "withdrawn" not in comments.lower()):
+        return False
+    return bool(_WITHDRAWN.search(comments))

@@ -1,4 +1,4 @@
-"""A whole store in another database: every table but the checks, ids kept, whichever two databases they are.
+"""A whole store in another database: all but its checks and corpus runs, ids kept, whichever two databases they are.
 
 The source is read in one transaction, so that the copy is of one moment although others write on. The target gets
 batches in the order of ids, each a transaction of its own; after a kill the same run goes on. What the target has
@@ -21,10 +21,13 @@ from pith_builder.store.schema import metadata
 
 BATCH = 500
 
-#: In an order that keys allow, and `current` last: in a copy that is not done, a record that is found is whole. What
-#: was checked was checked in one database: a copy is checked anew, and may be between two runs.
+#: What is true of one database alone: it was checked, and a corpus run that stopped goes on in it.
+_OF_ONE_DATABASE = ("checks", "corpus_runs")
+
+#: In an order that keys allow, and `current` last: in a copy that is not done, a record that is found is whole.
 TABLES = sorted(
-    (table for table in metadata.sorted_tables if table.name != "checks"), key=lambda table: table.name == "current"
+    (table for table in metadata.sorted_tables if table.name not in _OF_ONE_DATABASE),
+    key=lambda table: table.name == "current",
 )
 
 #: What a store changes in a row that it has. Everything else, and all of the tables that aren't here, stays for ever.

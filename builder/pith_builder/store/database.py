@@ -19,7 +19,7 @@ from pith_builder.errors import NotFound, StoreFailed
 from pith_builder.store import postgresql, sqlite
 
 #: The newest migration in migrations/versions.
-NEWEST = "0003"
+NEWEST = "0004"
 
 logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # an interrupt is no news to log with a traceback
 

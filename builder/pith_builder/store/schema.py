@@ -119,3 +119,11 @@ harvests = Table(
     Column("begun_at", _text(), nullable=False),
     Column("finished_at", _text()),
 )
+
+corpus_runs = Table(
+    "corpus_runs",
+    metadata,
+    _id(),
+    Column("checkpoint", LargeBinary, nullable=False, comment="input, settings, key, place and counts"),
+    Column("finished_at", _text()),
+)

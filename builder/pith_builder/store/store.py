@@ -118,12 +118,12 @@ class Store:
                 if insert_record(connection, record, enrichment, provenance, record.receipt.signed_at):
                     return _issued(record, earlier)
         with reading(self.engine) as connection:
-            change = _Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
+            change = Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
         if change.is_none:
             return Outcome("stored", change.before)
         with writing(self.engine) as connection:  # again, since another process may have been here meanwhile
             locked(connection, current.c.record_id == change.row_id)
-            change = _Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
+            change = Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
             change.write(connection)
         return Outcome("stored" if change.after is change.before else "updated", change.after)
 
@@ -133,7 +133,7 @@ class Store:
         if not self._has(digest):
             return "issued"
         with reading(self.engine) as connection:
-            change = _Change(connection, digest, metadata, provenance, profile, clock, None)
+            change = Change(connection, digest, metadata, provenance, profile, clock, None)
         return "stored" if change.after is change.before else "updated"
 
     def find(self, alias: str) -> list[StoredRecord]:
@@ -238,16 +238,21 @@ def _row(connection: sa.Connection, digest: bytes) -> sa.Row[Any]:
 
 def blocks(record: PithRecord, enrichment: Enrichment | None, provenance: Provenance) -> dict[str, Any]:
     """The columns of a record that an update replaces."""
-    paper = msgspec.json.encode(record.paper)
-    graph = msgspec.json.encode(record.graph_snapshot)
+    paper, snapshot = paper_and_snapshot(record.graph_snapshot)
     return {
         "paper": paper,
-        "snapshot": b"{" + graph[len(_PAPER) + len(paper) + 1 :],  # its paper block stands first, and is the same
+        "snapshot": snapshot,
         "surroundings": msgspec.json.encode(record.surroundings),
         "enrichment": None if enrichment is None else enrichment.to_json(),
         "provenance": msgspec.json.encode(provenance),
         "layout": None if record.layout is None else msgspec.json.encode(record.layout),
     }
+
+
+def paper_and_snapshot(graph: GraphSnapshot) -> tuple[bytes, bytes]:
+    """The columns of a snapshot: its paper block, which is the record's too, and all the rest."""
+    paper, whole = msgspec.json.encode(graph.paper), msgspec.json.encode(graph)
+    return paper, b"{" + whole[len(_PAPER) + len(paper) + 1 :]  # the paper block stands first
 
 
 def insert_record(
@@ -313,7 +318,7 @@ def _is_newest(connection: sa.Connection, row: sa.Row[Any]) -> bool:
     return bool(connection.scalar(newest) == row.id)
 
 
-class _Change:
+class Change:
     """What metadata of a stored digest change: the blocks, or only when their source last said the same."""
 
     def __init__(
@@ -325,14 +330,18 @@ class _Change:
         profile: Profile,
         clock: Clock,
         enrichment: Enrichment | None,
+        *,
+        input_since: str | None = None,
     ) -> None:
+        """A record that came in after `input_since` (receipt form) is of the same input, in which the last row wins."""
         self._row = _row(connection, digest)
         stored = stored_record(self._row)
         self.before = self.after = stored.record
         self._provenance, self._enrichment = stored.provenance, enrichment or stored.enrichment
         known, said = said_at_of(self._row), provenance.said_at
         self._said_at = known
-        is_older = known is not None and said is not None and said < known
+        is_of_input = input_since is not None and self._row.recorded_at >= input_since
+        is_older = known is not None and said is not None and said < known and not is_of_input
         if is_older and enrichment is not None:
             raise ConflictingMetadata(
                 f"the store has a newer description of {metadata.id}, of {known}",
@@ -340,7 +349,7 @@ class _Change:
             )
         if is_older:
             return  # an older description never takes the place of a newer one
-        self._said_at = said or known
+        self._said_at = max(said or "", known or "") or None
         self.after = updated(self.before, metadata, self._enrichment, profile, clock)
         if self.after is self.before and _day(said) == _day(known) and _is_newest(connection, self._row):
             self._said_at = known  # said again on the same day: nothing that would change any order

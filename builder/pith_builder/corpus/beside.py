@@ -1,0 +1,52 @@
+"""The files that grow beside every run: its rejects, and the entries by which repeated rows are found at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pith_builder import files
+from pith_builder.corpus import notes, repeats
+from pith_builder.corpus.growing import Growing
+from pith_builder.corpus.targets import Batch
+
+
+class Beside:
+    """`rejects.jsonl`, and at the end `repeats.jsonl` in the same folder."""
+
+    def __init__(self, rejects: Path) -> None:
+        self._rejects = Growing(rejects)
+        self._entries = Growing(rejects.with_name(f".{rejects.name}.entries"))
+        self._repeats = rejects.with_name(f"{rejects.stem}.repeats.jsonl")
+        if rejects.name == "rejects.jsonl":
+            self._repeats = rejects.with_name("repeats.jsonl")
+
+    def open(self, sizes: dict[str, int]) -> None:
+        """Go on behind these sizes. Raises FileFailed."""
+        files.make_folder(self._rejects.path.parent, 0o755)
+        self._rejects.open(sizes.get("rejects", 0))
+        self._entries.open(sizes.get("entries", 0))
+
+    def write(self, batch: Batch) -> dict[str, int]:
+        """Add what a batch has to tell; gives the sizes of what is on the disk. Raises FileFailed."""
+        for _, done in batch:
+            self._rejects.write(notes.lines(done.rejects))
+            self._entries.write(b"".join([item.entry for item in done.items]))
+        return {"rejects": self._rejects.sync(), "entries": self._entries.sync()}
+
+    def find_repeats(self) -> repeats.Found:
+        """Write down which rows repeat others. Raises FileFailed."""
+        found = repeats.find(self._entries.partial)
+        files.replace(self._repeats, notes.lines(found.repeats))
+        return found
+
+    def finish(self) -> None:
+        """Give the rejects their name. Raises FileFailed."""
+        self._rejects.finish()
+
+    def clear(self) -> None:
+        """Take away what no finished run needs. Raises FileFailed."""
+        self._entries.discard()
+
+    def close(self) -> None:
+        self._rejects.close()
+        self._entries.close()

@@ -1,0 +1,133 @@
+"""A corpus into a folder: a line of number and receipt for each paper, in the order of the input, and a manifest.
+
+The lines are synced before the checkpoint that counts them, and cut back to it before a run goes on. Of rows with one
+number only the last one's line stays.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from pith_builder import files
+from pith_builder.corpus import repeats
+from pith_builder.corpus.beside import Beside
+from pith_builder.corpus.checkpoint import Checkpoint, Counts
+from pith_builder.corpus.growing import Growing
+from pith_builder.corpus.manifest import NAME as MANIFEST
+from pith_builder.corpus.manifest import ListedFile, Manifest
+from pith_builder.corpus.numbered import NumberedReceipt
+from pith_builder.corpus.targets import Batch, counted
+from pith_builder.corpus.work import Item
+from pith_builder.errors import FileFailed
+from pith_builder.issue import Signed
+from pith_builder.metadata import PaperMetadata
+from pith_builder.sources.pieces import Piece
+
+RECEIPTS, REJECTS, CHECKPOINT = "receipts.jsonl", "rejects.jsonl", ".checkpoint.json"
+
+
+class LineItem(NamedTuple):
+    """A paper's line, and its entry for finding repeats."""
+
+    line: bytes
+    entry: bytes
+
+
+def line_item(name: str, begun: datetime) -> Item:
+    """The shape of items that go into a folder."""
+    del name, begun
+
+    def item(signed: Signed, metadata: PaperMetadata, value: dict[str, Any], piece: Piece) -> LineItem:
+        del metadata, value
+        line = msgspec.json.encode(NumberedReceipt.of(signed)) + b"\n"
+        return LineItem(line, repeats.entry(signed.digest, signed.canonical.arxiv_id, piece.line, piece.offset))
+
+    return item
+
+
+class IntoFolder:
+    """A folder as the target of a run."""
+
+    shape = staticmethod(line_item)
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._kept = folder / CHECKPOINT
+        self._receipts = Growing(folder / RECEIPTS)
+        self._beside = Beside(folder / REJECTS)
+
+    def begin(self, fresh: Checkpoint, *, restart: bool) -> Checkpoint:
+        files.make_folder(self._folder, 0o755)
+        found = read_checkpoint(self._folder)
+        if found is None and (others := sorted(self._folder.iterdir())):
+            raise FileFailed(
+                f"there are other files in it, such as {others[0].name}", hint="name a folder that is new or empty"
+            ).at(file=str(self._folder))
+        if found is None or restart:
+            with files.failing("remove the file", self._folder / MANIFEST):
+                (self._folder / MANIFEST).unlink(missing_ok=True)
+            found = fresh
+        found.check_same(fresh)
+        if found.finished_at is None:
+            self._receipts.open(found.sizes.get("receipts", 0))
+            self._beside.open(found.sizes)
+            self._save(found)
+        return found
+
+    def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
+        for _, done in batch:
+            self._receipts.write(b"".join([item.line for item in done.items]))
+        sizes = {"receipts": self._receipts.sync(), **self._beside.write(batch)}
+        issued = Counts(issued=sum(len(done.items) for _, done in batch))
+        counts = reached.counts.plus(counted(batch)).plus(issued)
+        reached = msgspec.structs.replace(reached, counts=counts, sizes=sizes)
+        self._save(reached)
+        return reached
+
+    def finish(self, last: Checkpoint) -> Checkpoint:
+        found = self._beside.find_repeats()
+        if found.superseded:
+            self._write_once(found.superseded)
+        else:
+            self._receipts.finish()
+        self._beside.finish()
+        count = len(found.superseded)
+        counts = last.counts.plus(Counts(issued=-count, stored=count, repeated=len(found.repeats)))
+        last = msgspec.structs.replace(last, counts=counts)
+        listed = ListedFile.of(self._folder, RECEIPTS, counts.issued)
+        Manifest.of("receipts", [listed], counts.rejected).write(self._folder)
+        self._save(last)
+        self._beside.clear()
+        with files.failing("remove the file", self._receipts.partial):
+            self._receipts.partial.unlink(missing_ok=True)
+        return last
+
+    def _write_once(self, superseded: set[int]) -> None:
+        """Write the lines to their place without these; the partial file stays until the end is noted."""
+        self._receipts.close()
+        kept = Growing(self._folder / f".{RECEIPTS}.once")
+        kept.open(0)
+        with files.failing("read the file", self._receipts.partial), open(self._receipts.partial, "rb") as lines:
+            for n, line in enumerate(lines):
+                if n not in superseded:
+                    kept.write(line)
+        kept.sync()
+        kept.finish()
+        files.rename(kept.path, self._receipts.path)
+
+    def close(self) -> None:
+        self._receipts.close()
+        self._beside.close()
+
+    def _save(self, checkpoint: Checkpoint) -> None:
+        files.replace(self._kept, checkpoint.to_json())
+
+
+def read_checkpoint(folder: Path) -> Checkpoint | None:
+    """The checkpoint of the run into a folder, None where there is none. Raises FileFailed, CheckpointDiffers."""
+    path = folder / CHECKPOINT
+    return Checkpoint.read(files.read(path)) if path.exists() else None

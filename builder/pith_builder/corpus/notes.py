@@ -1,0 +1,52 @@
+"""What a run has to tell of single rows: those that gave no record, and those that repeat an earlier one."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+import msgspec
+
+from pith_builder.errors import PithError, cleaned, cut
+from pith_builder.sources.papers import claimed_in
+from pith_builder.sources.pieces import Piece
+
+_encode = msgspec.json.encode
+
+
+class Reject(msgspec.Struct, frozen=True):
+    """A row that gave no record: its line (from 1) and byte offset in the unpacked input, its paper, and why.
+
+    `id` is null where the row names no paper; `code` is that of the error, `field` empty where it is of the whole row.
+    """
+
+    line: int
+    offset: int
+    id: str | None
+    code: str
+    field: str
+    reason: str
+
+    @classmethod
+    def of(cls, piece: Piece, error: PithError) -> Self:
+        """The note on a row that gave an error."""
+        place = (piece.line, piece.offset, claimed_in(piece.data))
+        return cls(*place, error.code, cleaned(cut(error.field)), cleaned(cut(error.message, 500)))
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """A row that is not the first of its kind: `repeated_row` for a number that an earlier row of the input gave too.
+
+    `conflicting_metadata` is another description of a paper and version, with another number than that of `first_line`.
+    """
+
+    line: int
+    offset: int
+    id: str
+    code: Literal["repeated_row", "conflicting_metadata"]
+    number: str
+    first_line: int
+
+
+def lines(notes: list[Reject] | list[Repeat]) -> bytes:
+    """The notes as JSON Lines."""
+    return b"".join([_encode(note) + b"\n" for note in notes])
