@@ -9,9 +9,12 @@ from pathlib import Path, PurePosixPath
 
 from pith_builder import files
 from pith_builder.corpus.manifest import MARKER, NAME, InvalidManifest, ListedFile, Manifest
-from pith_builder.corpus.packed import ENDING, unpacking
-from pith_builder.errors import InvalidInput, cut, shown
+from pith_builder.errors import cut, shown
+from pith_builder.sources.packed import unpacked
 from pith_builder.sources.pieces import Piece, rows
+
+#: What a run without a store keeps in its folder beside what it gives.
+_BESIDE_RECEIPTS = {"rejects.jsonl", "repeats.jsonl", ".checkpoint.json"}
 
 #: Records that go to a process at once, and lines (bytes) at which a batch ends before it has so many.
 BATCH = 200
@@ -37,7 +40,7 @@ def unlisted(folder: Path, manifest: Manifest) -> list[str]:
     """Files in the folder that the manifest should list, and doesn't; in order."""
     known = {listed.path for listed in manifest.files} | {NAME, MARKER}
     if manifest.form == "receipts":
-        known.add("rejects.jsonl")  # what gave no record, for people
+        known |= _BESIDE_RECEIPTS
     with files.failing("look into the folder", folder):
         found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     return sorted(found - known)
@@ -65,9 +68,11 @@ class FileReader:
             hashed = _Hashed(file)
             stream = io.BufferedReader(hashed)
             try:
-                yield from _batches(rows(unpacking(stream) if self._path.suffix == ENDING else stream))
-            except InvalidInput as error:
-                self._faults.append(error.message)
+                yield from _batches(rows(unpacked(stream, stream.peek(8))))
+            except (OSError, EOFError) as error:
+                if getattr(error, "errno", None) is not None:  # the disk's failure, not the file's
+                    raise
+                self._faults.append(str(error))
             while hashed.read(2**20):
                 pass
         self._found = hashed.listed(self._listed.path)

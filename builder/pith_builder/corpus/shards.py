@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from pith_builder import files
 from pith_builder.corpus.manifest import ListedFile, Withdrawn
 from pith_builder.corpus.numbered import NumberedReceipt
-from pith_builder.corpus.packed import packing
 from pith_builder.store.aliases import damaged, number_of
 from pith_builder.store.ordered import in_order
 from pith_builder.store.store import EVERY, PROOFS, record_of, signed_of, withdrawal_of
@@ -69,7 +68,10 @@ def _withdrawn(rows: Sequence[sa.Row[Any]]) -> Iterator[Withdrawn]:
 
 @contextmanager
 def _records(path: Path) -> Iterator[Add]:
-    with packing(path) as stream:
+    import zstandard
+
+    packer = zstandard.ZstdCompressor(level=3, write_checksum=True)
+    with files.failing("write the file", path), open(path, "xb") as file, packer.stream_writer(file) as stream:
 
         def add(rows: Sequence[sa.Row[Any]]) -> None:
             for row in rows:
