@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -29,7 +30,8 @@ def check_paths(manifest: Manifest) -> None:
     seen: set[str] = set()
     for listed in manifest.files:
         path = PurePosixPath(listed.path)
-        if path.is_absolute() or ".." in path.parts or str(path) != listed.path or not listed.path.isprintable():
+        is_plain = str(path) == listed.path and listed.path.isprintable() and path.parts and ".." not in path.parts
+        if path.is_absolute() or not is_plain:
             raise InvalidManifest(f"{shown(listed.path)} is no path below the folder", field="files")
         if listed.path in seen or listed.path in (NAME, MARKER):
             raise InvalidManifest(f"{shown(listed.path)} can't be listed, or stands twice", field="files")
@@ -69,7 +71,7 @@ class FileReader:
             stream = io.BufferedReader(hashed)
             try:
                 yield from _batches(rows(unpacked(stream, stream.peek(8))))
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 if getattr(error, "errno", None) is not None:  # the disk's failure, not the file's
                     raise
                 self._faults.append(str(error))
@@ -100,7 +102,7 @@ class FileReader:
             for batch in file.iter_batches(BATCH, use_threads=False):
                 yield first, batch.serialize().to_pybytes()
                 first += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             self._faults.append(f"can't be read as Parquet: {cut(str(error))}")
 
     def faults(self, records: int) -> list[str]:
