@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import pytest
 import zstandard
 
 from pith_builder import Issuer, KeyRing, Provenance
+from pith_builder.corpus import listed as listed_files
 from pith_builder.corpus.export import export
 from pith_builder.corpus.manifest import ListedFile, Manifest
 from pith_builder.corpus.numbered import NumberedReceipt
@@ -359,6 +361,15 @@ def test_packed_file_that_is_not_whole_is_found(records: Corpus, change: Any, re
     assert reason in records.only()[2]
 
 
+def test_disk_that_can_not_be_read_ends_the_check(records: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(listed_files._Hashed, "readinto", broken)
+    with pytest.raises(FileFailed, match="Input/output error"):
+        records.verify()
+
+
 def test_blank_lines_and_other_spellings_of_a_record_are_no_fault(records: Corpus) -> None:
     name = records.most
     first, *rest = records.lines(name)
@@ -505,6 +516,12 @@ def test_what_is_no_parquet_is_found(table: Corpus, data: bytes) -> None:
     file, line, reason = table.only()
     assert (file, line) == (table.first, None)
     assert reason.startswith("can't be read as Parquet")
+
+
+def test_table_in_too_large_groups_is_not_read(table: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed_files, "_GROUP_BYTES", 1)
+    reasons = {reason.partition(";")[0] for _, _, reason in table.failures()}
+    assert reasons == {"has a row group of more than 1 bytes"}
 
 
 # --- a store ----------------------------------------------------------------------------------------------------
