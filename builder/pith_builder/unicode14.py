@@ -16,6 +16,7 @@ import unicodedata
 from pith_builder import _unicode14_tables as tables
 
 _UNASSIGNED = re.compile(f"([{tables.UNASSIGNED}]+)")
+_MAY_BE_UNASSIGNED = re.compile("[\u0378-\U0010ffff]+")  # nothing below is; `re` tries the 698 ranges one by one
 _ENDS_CASED = re.compile(f"[{tables.CASED}][{tables.CASE_IGNORABLE}]*\\Z")
 _STARTS_CASED = re.compile(f"[{tables.CASE_IGNORABLE}]*[{tables.CASED}]")
 _ONLY_IGNORABLE = re.compile(f"[{tables.CASE_IGNORABLE}]*\\Z")
@@ -25,6 +26,8 @@ _CAPITAL_SIGMA, _SMALL_SIGMA, _FINAL_SIGMA = "\u03a3", "\u03c3", "\u03c2"
 
 def lower(text: str) -> str:
     """Full lower-casing by Unicode 14.0; code points unassigned there stay as they are."""
+    if not _UNASSIGNED.search("".join(_MAY_BE_UNASSIGNED.findall(text))):
+        return _lower_assigned(text)
     pieces = _UNASSIGNED.split(text)  # even places: text that 14.0 knows; odd places: what it doesn't
     pieces[::2] = map(_lower_assigned, pieces[::2])
     return "".join(pieces)

@@ -83,12 +83,12 @@ def issue(
             str(Path(rejects or "rejects.jsonl").absolute()),
             *(time, time, time),
         )
-        checkpoint = target.begin(fresh, restart=restart)
         count = workers or len(os.sched_getaffinity(0))
         crew = Crew(Plan(keys, fingerprint(signer.public_key), profile, target.shape, snapshot), count, asked)
         stopping = Stopping()
-        run = Run(source, target, crew, checkpoint, now, max_rejects=max_errors, stop=stopping.is_asked)
         try:
+            begun = target.begin(fresh, restart=restart)
+            run = Run(source, target, crew.results, begun, now, max_rejects=max_errors, stop=stopping.is_asked)
             with stopping:
                 _show(run.go(), crew)
         except Interrupted:

@@ -7,6 +7,7 @@ are given out again. Workers end with their parent, however it ends.
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import multiprocessing
 import os
@@ -160,6 +161,8 @@ def _begin(plan: Plan, passphrases: Connection, one_at_a_time: Lock) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    gc.freeze()  # rows hold no cycles: looking for some among many new objects would take a tenth of the time
+    gc.set_threshold(200_000)
     with one_at_a_time:
         _worker = _Worker(plan, passphrases.recv())
 

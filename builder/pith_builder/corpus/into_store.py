@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_right
 from datetime import datetime
 from pathlib import Path
@@ -80,6 +81,7 @@ class IntoStore:
             fingerprint(signer.public_key),
             profile.builder_version,
         )
+        self._open = contextlib.ExitStack()
 
     def begin(self, fresh: Checkpoint, *, restart: bool) -> Checkpoint:
         kept = runs.latest(self._engine)
@@ -89,6 +91,7 @@ class IntoStore:
         checkpoint.check_same(fresh)
         self._run = kept
         self._beside = Beside(Path(checkpoint.rejects))
+        self._open.callback(self._beside.close)
         self._beside.open(checkpoint.sizes)
         return checkpoint
 
@@ -111,7 +114,7 @@ class IntoStore:
         return last
 
     def close(self) -> None:
-        self._beside.close()
+        self._open.close()
 
     # --- one batch ---
 

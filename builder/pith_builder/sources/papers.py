@@ -21,7 +21,7 @@ from pith_builder.documents import loads
 from pith_builder.errors import ConflictingMetadata, InvalidInput, InvalidMetadata, PithError, VersionMismatch, cleaned
 from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.sources.pieces import Piece, pieces
-from pith_builder.sources.rows import claimed_id, is_withdrawn, read_metadata, source_time
+from pith_builder.sources.rows import claimed_id, is_withdrawn, read_metadata, read_usual_row, source_time
 from pith_builder.times import Clock
 
 
@@ -56,7 +56,9 @@ def read_piece(piece: Piece, name: str, clock: Clock) -> Entry:
 
 def read_value(data: bytes) -> tuple[dict[str, Any], PaperMetadata]:
     """The object in one JSON document, and the metadata in it. Raises InvalidJson or InvalidMetadata."""
-    value = loads(data)
+    value = read_usual_row(data)
+    if value is None:
+        value = loads(data)
     return value, read_metadata(value)
 
 

@@ -56,7 +56,7 @@ def rows(stream: BinaryIO, line: int = 0, offset: int = 0) -> Iterator[Piece]:
 def _rows(lines: Iterable[Piece]) -> Iterator[Piece]:
     for piece in lines:
         if data := _stripped(piece.data):
-            yield piece._replace(data=data)
+            yield Piece(piece.line, piece.offset, data, piece.end)
 
 
 def _lines(stream: _Lines, number: int = 0, offset: int = 0) -> Iterator[Piece]:
