@@ -30,13 +30,12 @@ class PithError(Exception):
         self.line = self.line or line
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)  # between processes; some take more than a message
+
     def __str__(self) -> str:
         place = ":".join(part for part in (self.file, str(self.line or "")) if part)
         return ": ".join(part for part in (place, self.field, self.message) if part)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Errors come from other processes with all that they say, whatever their constructors take."""
-        return _remade, (type(self), self.args, self.__dict__)
 
     def to_dict(self) -> dict[str, Any]:
         """The error as the command line prints it with `--json`; what is not known is null."""
@@ -50,9 +49,9 @@ class PithError(Exception):
         }
 
 
-def _remade(kind: type[PithError], args: tuple[Any, ...], state: dict[str, Any]) -> PithError:
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(state)
+def _again(cls: type[PithError], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> PithError:
+    error = cls.__new__(cls, *arguments)
+    error.__dict__.update(attributes)
     return error
 
 

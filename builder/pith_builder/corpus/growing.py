@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from pith_builder import files
 from pith_builder.errors import FileFailed
@@ -16,6 +17,7 @@ class Growing:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.partial = path.with_name(f"{path.name}.partial")
+        self._file: BinaryIO | None = None
 
     def open(self, size: int) -> None:
         """Go on behind the first `size` bytes, of the finished file too; nobody else may write meanwhile.
@@ -26,7 +28,7 @@ class Growing:
             if size and not self.partial.exists() and self.path.exists():
                 self.path.rename(self.partial)  # it was the end of the run that was interrupted
             descriptor = os.open(self.partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            self._file = os.fdopen(descriptor, "r+b")
+        self._file = os.fdopen(descriptor, "r+b")
         with files.failing("write the file", self.partial, hint="another run writes there; let one end first"):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with files.failing("write the file", self.partial):
@@ -41,19 +43,25 @@ class Growing:
     def write(self, data: bytes) -> None:
         """Append `data`. Raises FileFailed."""
         with files.failing("write the file", self.partial):
-            self._file.write(data)
+            self._opened.write(data)
 
     def sync(self) -> int:
         """Bring everything to the disk; gives the size. Raises FileFailed."""
         with files.failing("write the file", self.partial):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            return self._file.tell()
+            self._opened.flush()
+            os.fsync(self._opened.fileno())
+            return self._opened.tell()
+
+    @property
+    def _opened(self) -> BinaryIO:
+        assert self._file is not None  # noqa: S101  # open() comes first
+        return self._file
 
     def close(self) -> None:
-        """Leave the file as it is; what was not synced may be lost."""
-        with files.failing("write the file", self.partial):
-            self._file.close()
+        """Leave the file as it is, if it is open; what was not synced may be lost."""
+        if self._file is not None:
+            with files.failing("write the file", self.partial):
+                self._file.close()
 
     def finish(self) -> None:
         """Give the file its name, in the place of one that is there. Raises FileFailed."""

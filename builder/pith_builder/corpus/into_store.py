@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_right
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
 from pith_builder import times
-from pith_builder.corpus import repeats
 from pith_builder.corpus.beside import Beside
 from pith_builder.corpus.checkpoint import Checkpoint, Counts
 from pith_builder.corpus.targets import Batch, counted
@@ -30,14 +30,9 @@ from pith_builder.store.database import writing
 from pith_builder.store.store import Change, Store, paper_and_snapshot
 from pith_builder.times import Clock
 
-
-class StoreItem(NamedTuple):
-    """A paper's columns, its entry for finding repeats, and where its row stands in the chunk."""
-
-    record: NewRecord
-    entry: bytes
-    offset: int
-    size: int
+#: The fields of a NewRecord, and where its row stands in the input: offset and size in bytes. A plain tuple, since one
+#: with names takes twice as long from process to process.
+StoreItem = tuple[Any, ...]
 
 
 def store_item(name: str, begun: datetime) -> Item:
@@ -48,7 +43,7 @@ def store_item(name: str, begun: datetime) -> Item:
         canonical, digest, receipt, created_at = signed
         paper = Paper.of(metadata, canonical)
         said = provenance(value, piece.data, name, fetched_at)
-        record = NewRecord(
+        return (
             digest,
             signed.number.suffix,
             canonical.source.id,
@@ -60,9 +55,9 @@ def store_item(name: str, begun: datetime) -> Item:
             msgspec.json.encode(said),
             *paper_and_snapshot(build_snapshot(paper, canonical, None, receipt.builder_version)),
             msgspec.json.encode(receipt),
+            piece.offset,
+            len(piece.data),
         )
-        entry = repeats.entry(digest, canonical.arxiv_id, piece.line, piece.offset)
-        return StoreItem(record, entry, piece.offset, len(piece.data))
 
     return item
 
@@ -80,6 +75,7 @@ class IntoStore:
             fingerprint(signer.public_key),
             profile.builder_version,
         )
+        self._open = contextlib.ExitStack()
 
     def begin(self, fresh: Checkpoint, *, restart: bool) -> Checkpoint:
         kept = runs.latest(self._engine)
@@ -89,6 +85,7 @@ class IntoStore:
         checkpoint.check_same(fresh)
         self._run = kept
         self._beside = Beside(Path(checkpoint.rejects))
+        self._open.callback(self._beside.close)
         self._beside.open(checkpoint.sizes)
         return checkpoint
 
@@ -111,41 +108,43 @@ class IntoStore:
         return last
 
     def close(self) -> None:
-        self._beside.close()
+        self._open.close()
 
     # --- one batch ---
 
     def _write(self, connection: sa.Connection, batch: Batch, reached: Checkpoint) -> Counts:
         items: list[StoreItem] = [item for _, done in batch for item in done.items]
-        known = bulk.known(connection, [item.record.arxiv_id for item in items])
+        given = [NewRecord._make(item[:-2]) for item in items]
+        known = bulk.known(connection, [record.arxiv_id for record in given])
         new: dict[bytes, NewRecord] = {}
         again: list[tuple[str, int]] = []
-        to_compare: list[int] = []
-        for n, item in enumerate(items):
-            record = item.record
+        to_compare: set[int] = set()
+        for n, record in enumerate(given):
             there = next((k for k in known.get(record.arxiv_id, ()) if k.digest == record.digest), None)
             if there is None and record.digest not in new:
                 new[record.digest] = record
             elif there is None or not there.is_plain or there.paper != record.paper:
-                to_compare.append(n)
+                to_compare.add(n)
             elif record.said_at is not None and record.said_at > (there.said_at or ""):
                 again.append((record.said_at, there.row_id))
         inserted = bulk.insert(connection, list(new.values()), self._common)
         if raced := new.keys() - inserted:  # others have put these in since we looked
-            to_compare = [n for n, item in enumerate(items) if n in to_compare or item.record.digest in raced]
-        compared = bulk.row_ids(connection, [items[n].record.digest for n in to_compare])
+            to_compare |= {n for n, record in enumerate(given) if record.digest in raced}
+        compared = bulk.row_ids(connection, [given[n].digest for n in to_compare])
         bulk.lock(connection, [*compared, *(row_id for _, row_id in again)])
         bulk.say_again(connection, again)
         rows = _Rows(batch)
-        updated = sum(self._compare(connection, items[n], rows, reached.begun_at) for n in to_compare)
+        updated = sum(
+            self._compare(connection, given[n], rows.at(*items[n][-2:]), reached.begun_at) for n in sorted(to_compare)
+        )
         return Counts(issued=len(inserted), updated=updated, stored=len(items) - len(inserted) - updated)
 
-    def _compare(self, connection: sa.Connection, item: StoreItem, rows: _Rows, begun_at: str) -> bool:
+    def _compare(self, connection: sa.Connection, record: NewRecord, row: bytes, begun_at: str) -> bool:
         """Whether the row changes its record, which is there already; then it is changed."""
-        _, metadata = read_value(rows.of(item))
-        said = msgspec.json.decode(item.record.provenance, type=Provenance)
+        _, metadata = read_value(row)
+        said = msgspec.json.decode(record.provenance, type=Provenance)
         change = Change(
-            *(connection, item.record.digest, metadata, said, self._profile, self._clock, None), input_since=begun_at
+            *(connection, record.digest, metadata, said, self._profile, self._clock, None), input_since=begun_at
         )
         if not change.is_none:
             change.write(connection)
@@ -159,7 +158,7 @@ class _Rows:
         self._chunks = [chunk for chunk, _ in batch]
         self._begins = [chunk.begin.offset for chunk in self._chunks]
 
-    def of(self, item: StoreItem) -> bytes:
-        chunk = self._chunks[bisect_right(self._begins, item.offset) - 1]
-        start = item.offset - chunk.begin.offset
-        return chunk.data[start : start + item.size]
+    def at(self, offset: int, size: int) -> bytes:
+        """The row that stands there."""
+        chunk = self._chunks[bisect_right(self._begins, offset) - 1]
+        return chunk.data[(start := offset - chunk.begin.offset) : start + size]

@@ -7,6 +7,7 @@ sooner: a slow signer's work is not to be lost.)
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator
 
@@ -14,14 +15,17 @@ import msgspec
 
 from pith_builder import times
 from pith_builder.corpus.checkpoint import Checkpoint
-from pith_builder.corpus.crew import Crew
-from pith_builder.corpus.snapshot import CHUNK, Snapshot
+from pith_builder.corpus.snapshot import CHUNK, Chunk, Snapshot
 from pith_builder.corpus.targets import Batch, Target
+from pith_builder.corpus.work import Done
 from pith_builder.errors import InvalidMetadata, Refused
 from pith_builder.times import Clock
 
 BATCH = 24
 _LONGEST_SECONDS = 30
+
+#: What comes of chunks, in their order, whoever does the work.
+Results = Callable[[Iterator[Chunk]], Iterator[tuple[Chunk, Done]]]
 
 
 class Interrupted(Exception):
@@ -41,15 +45,15 @@ class Run:
         self,
         snapshot: Snapshot,
         target: Target,
-        crew: Crew,
+        results: Results,
         checkpoint: Checkpoint,
         clock: Clock,
         *,
         max_rejects: int | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`checkpoint` is what the target has begun with; `stop` tells whether the run should end."""
-        self._snapshot, self._target, self._crew, self._clock = snapshot, target, crew, clock
+        """`checkpoint` is what the target has begun with, `results` does the work; `stop` tells whether to end."""
+        self._snapshot, self._target, self._results, self._clock = snapshot, target, results, clock
         self._max_rejects, self._stop = max_rejects, stop
         self.checkpoint = checkpoint if checkpoint.finished_at else checkpoint.resumed(self._now())
 
@@ -62,6 +66,7 @@ class Run:
         if self.checkpoint.finished_at is not None:
             yield self.checkpoint
             return
+        gc.set_threshold(200_000)  # as the workers: rows hold no cycles
         for batch in self._batches():
             reached = msgspec.structs.replace(self.checkpoint, place=batch[-1][0].end, saved_at=self._now())
             self._snapshot.check_unchanged()
@@ -77,7 +82,7 @@ class Run:
     def _batches(self) -> Iterator[Batch]:
         batch: Batch = []
         begun = time.monotonic()
-        for chunk, done in self._crew.results(self._snapshot.chunks(self.checkpoint.place)):
+        for chunk, done in self._results(self._snapshot.chunks(self.checkpoint.place)):
             batch.append((chunk, done))
             is_full = chunk.end.offset // CHUNK % BATCH == 0
             if is_full or time.monotonic() - begun > _LONGEST_SECONDS:
