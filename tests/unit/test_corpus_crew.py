@@ -94,7 +94,8 @@ def test_a_worker_that_is_killed_takes_nothing_along(crew: Callable[..., Crew], 
                 os.kill(process, signal.SIGKILL)
     assert found == given
     assert len(set(killed)) == (2 if which == "one" else 4)
-    assert not set(killed) & set(ours.process_ids())
+    ours.stop()
+    assert not any(map(_runs, killed))
 
 
 def test_workers_that_always_die_end_the_run(crew: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,8 @@ class IntoFolder:
             self._receipts.open(found.sizes.get("receipts", 0))
             self._beside.open(found.sizes)
             self._save(found)
+        else:
+            self._clear()
         return found
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
@@ -77,6 +79,9 @@ class IntoFolder:
         counts = reached.counts.plus(counted(batch)).plus(issued)
         reached = msgspec.structs.replace(reached, counts=counts, sizes=sizes)
         self._save(reached)
+        return reached
+
+    def pause(self, reached: Checkpoint) -> Checkpoint:
         return reached
 
     def finish(self, last: Checkpoint) -> Checkpoint:
@@ -92,10 +97,13 @@ class IntoFolder:
         listed = ListedFile.of(self._folder, RECEIPTS, counts.issued)
         Manifest.of("receipts", [listed], counts.rejected).write(self._folder)
         self._save(last)
-        self._beside.clear()
-        with files.failing("remove the file", self._receipts.partial):
-            self._receipts.partial.unlink(missing_ok=True)
+        self._clear()
         return last
+
+    def _clear(self) -> None:
+        """Take away what no finished run needs."""
+        self._beside.clear()
+        self._receipts.discard()
 
     def _write_once(self, superseded: set[int]) -> None:
         """Write the lines to their place without these; the partial file stays until the end is noted."""

@@ -1,9 +1,9 @@
-"""A corpus into a store: a batch and its checkpoint in one transaction."""
+"""A corpus into a store: what is signed goes into a spool, and from there, sorted, into the tables."""
 
 from __future__ import annotations
 
 import contextlib
-from bisect import bisect_right
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import sqlalchemy as sa
 from pith_builder import times
 from pith_builder.corpus.beside import Beside
 from pith_builder.corpus.checkpoint import Checkpoint, Counts
+from pith_builder.corpus.snapshot import CHUNK
+from pith_builder.corpus.spool import Spool, frame
 from pith_builder.corpus.targets import Batch, counted
 from pith_builder.corpus.work import Item
 from pith_builder.issue import Signed
@@ -22,7 +24,7 @@ from pith_builder.published import Profile, Surroundings
 from pith_builder.record import Paper
 from pith_builder.signing import Signer, fingerprint
 from pith_builder.snapshot import build_snapshot
-from pith_builder.sources.papers import provenance, read_value
+from pith_builder.sources.papers import provenance
 from pith_builder.sources.pieces import Piece
 from pith_builder.store import bulk, runs
 from pith_builder.store.bulk import NewRecord
@@ -30,20 +32,21 @@ from pith_builder.store.database import writing
 from pith_builder.store.store import Change, Store, paper_and_snapshot
 from pith_builder.times import Clock
 
-#: The fields of a NewRecord, and where its row stands in the input: offset and size in bytes. A plain tuple, since one
-#: with names takes twice as long from process to process.
-StoreItem = tuple[Any, ...]
+#: After so many bytes of input its records are taken over into the tables, about 150,000 together.
+MERGE = 240 * CHUNK
+
+_LOOKED_UP_AT_ONCE = 2000
 
 
 def store_item(name: str, begun: datetime) -> Item:
-    """The shape of items that go into a store."""
+    """The shape of items that go into a store: a record as it stands in the spool."""
     fetched_at, recorded_at = times.seconds(begun), times.receipt_time(begun)
 
-    def item(signed: Signed, metadata: PaperMetadata, value: dict[str, Any], piece: Piece) -> StoreItem:
+    def item(signed: Signed, metadata: PaperMetadata, value: dict[str, Any], piece: Piece) -> bytes:
         canonical, digest, receipt, created_at = signed
         paper = Paper.of(metadata, canonical)
         said = provenance(value, piece.data, name, fetched_at)
-        return (
+        record = NewRecord(
             digest,
             signed.number.suffix,
             canonical.source.id,
@@ -55,9 +58,8 @@ def store_item(name: str, begun: datetime) -> Item:
             msgspec.json.encode(said),
             *paper_and_snapshot(build_snapshot(paper, canonical, None, receipt.builder_version)),
             msgspec.json.encode(receipt),
-            piece.offset,
-            len(piece.data),
         )
+        return frame(record)
 
     return item
 
@@ -84,18 +86,27 @@ class IntoStore:
         checkpoint = Checkpoint.read(kept.checkpoint)
         checkpoint.check_same(fresh)
         self._run = kept
-        self._beside = Beside(Path(checkpoint.rejects))
+        rejects = Path(checkpoint.rejects)
+        self._beside, self._spool = Beside(rejects), Spool(rejects.with_name(f".{rejects.name}.records"))
         self._open.callback(self._beside.close)
         self._beside.open(checkpoint.sizes)
+        self._open.callback(self._spool.close)
+        self._spool.open(checkpoint.sizes.get("records", 0))
         return checkpoint
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
         sizes = self._beside.write(batch)
+        sizes["records"] = self._spool.add(frame for _, done in batch for frame in done.items)
+        reached = msgspec.structs.replace(reached, counts=reached.counts.plus(counted(batch)), sizes=sizes)
+        begin, end = batch[0][0].begin.offset, batch[-1][0].end.offset
+        if begin // MERGE != end // MERGE:
+            return self._merge(reached)
         with writing(self._engine) as connection:
-            counts = reached.counts.plus(counted(batch)).plus(self._write(connection, batch, reached))
-            reached = msgspec.structs.replace(reached, counts=counts, sizes=sizes)
             self._run = runs.move(connection, self._run, reached.to_json(), None)
         return reached
+
+    def pause(self, reached: Checkpoint) -> Checkpoint:
+        return self._merge(reached) if len(self._spool) else reached
 
     def finish(self, last: Checkpoint) -> Checkpoint:
         found = self._beside.find_repeats()
@@ -105,60 +116,65 @@ class IntoStore:
         with writing(self._engine) as connection:
             self._run = runs.move(connection, self._run, last.to_json(), last.finished_at)
         self._beside.clear()
+        self._spool.discard()
         return last
 
     def close(self) -> None:
         self._open.close()
 
-    # --- one batch ---
+    # --- into the tables ---
 
-    def _write(self, connection: sa.Connection, batch: Batch, reached: Checkpoint) -> Counts:
-        items: list[StoreItem] = [item for _, done in batch for item in done.items]
-        given = [NewRecord._make(item[:-2]) for item in items]
-        known = bulk.known(connection, [record.arxiv_id for record in given])
-        new: dict[bytes, NewRecord] = {}
+    def _merge(self, reached: Checkpoint) -> Checkpoint:
+        """Take over what is in the spool; the checkpoint says in the same transaction that it is done."""
+        with writing(self._engine) as connection:
+            counts = reached.counts.plus(self._take_over(connection, reached.begun_at))
+            reached = msgspec.structs.replace(reached, counts=counts, sizes=reached.sizes | {"records": 0})
+            self._run = runs.move(connection, self._run, reached.to_json(), None)
+        self._spool.clear()
+        return reached
+
+    def _take_over(self, connection: sa.Connection, begun_at: str) -> Counts:
+        spool = self._spool
+        new: dict[bytes, int] = {}
         again: list[tuple[str, int]] = []
         to_compare: set[int] = set()
-        for n, record in enumerate(given):
-            there = next((k for k in known.get(record.arxiv_id, ()) if k.digest == record.digest), None)
-            if there is None and record.digest not in new:
-                new[record.digest] = record
-            elif there is None or not there.is_plain or there.paper != record.paper:
+        for n, there in enumerate(self._known(connection)):
+            if there is None:
+                if new.setdefault(spool.digests[n], n) != n:
+                    to_compare.add(n)
+                continue
+            record = spool.record(n)
+            if not there.is_plain or there.paper != record.paper:
                 to_compare.add(n)
             elif record.said_at is not None and record.said_at > (there.said_at or ""):
                 again.append((record.said_at, there.row_id))
-        inserted = bulk.insert(connection, list(new.values()), self._common)
+        rows = spool.records(new[digest] for digest in sorted(new))
+        inserted = bulk.insert(connection, rows, self._common)
         if raced := new.keys() - inserted:  # others have put these in since we looked
-            to_compare |= {n for n, record in enumerate(given) if record.digest in raced}
-        compared = bulk.row_ids(connection, [given[n].digest for n in to_compare])
+            to_compare |= {n for n, digest in enumerate(spool.digests) if digest in raced}
+        compared = bulk.row_ids(connection, [spool.digests[n] for n in to_compare])
         bulk.lock(connection, [*compared, *(row_id for _, row_id in again)])
         bulk.say_again(connection, again)
-        rows = _Rows(batch)
-        updated = sum(
-            self._compare(connection, given[n], rows.at(*items[n][-2:]), reached.begun_at) for n in sorted(to_compare)
-        )
-        return Counts(issued=len(inserted), updated=updated, stored=len(items) - len(inserted) - updated)
+        updated = sum(self._changes(connection, record, begun_at) for record in spool.records(sorted(to_compare)))
+        return Counts(issued=len(inserted), updated=updated, stored=len(spool) - len(inserted) - updated)
 
-    def _compare(self, connection: sa.Connection, record: NewRecord, row: bytes, begun_at: str) -> bool:
-        """Whether the row changes its record, which is there already; then it is changed."""
-        _, metadata = read_value(row)
+    def _known(self, connection: sa.Connection) -> Iterator[bulk.Known | None]:
+        """For each record of the spool, in order, the one of its digest that is in the store already."""
+        spool = self._spool
+        for start in range(0, len(spool), _LOOKED_UP_AT_ONCE):
+            some = range(start, min(start + _LOOKED_UP_AT_ONCE, len(spool)))
+            known = bulk.known(connection, [spool.arxiv_ids[n] for n in some])
+            for n in some:
+                of_paper = known.get(spool.arxiv_ids[n], ())
+                yield next((there for there in of_paper if there.digest == spool.digests[n]), None)
+
+    def _changes(self, connection: sa.Connection, record: NewRecord, begun_at: str) -> bool:
+        """Whether a record changes the one of its digest that is in the store; then that is changed."""
+        paper = msgspec.json.decode(record.paper, type=Paper)
         said = msgspec.json.decode(record.provenance, type=Provenance)
         change = Change(
-            *(connection, record.digest, metadata, said, self._profile, self._clock, None), input_since=begun_at
+            *(connection, record.digest, paper, said, self._profile, self._clock, None), input_since=begun_at
         )
         if not change.is_none:
             change.write(connection)
         return change.after is not change.before
-
-
-class _Rows:
-    """The rows of a batch as they stand in the input."""
-
-    def __init__(self, batch: Batch) -> None:
-        self._chunks = [chunk for chunk, _ in batch]
-        self._begins = [chunk.begin.offset for chunk in self._chunks]
-
-    def at(self, offset: int, size: int) -> bytes:
-        """The row that stands there."""
-        chunk = self._chunks[bisect_right(self._begins, offset) - 1]
-        return chunk.data[(start := offset - chunk.begin.offset) : start + size]

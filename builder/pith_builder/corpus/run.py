@@ -21,7 +21,7 @@ from pith_builder.corpus.work import Done
 from pith_builder.errors import InvalidMetadata, Refused
 from pith_builder.times import Clock
 
-BATCH = 24
+BATCH = 16
 _LONGEST_SECONDS = 30
 
 #: What comes of chunks, in their order, whoever does the work.
@@ -75,6 +75,7 @@ class Run:
             self._stop_where_asked()
         if self.checkpoint.counts.rows == 0:
             raise InvalidMetadata([("", "there is no paper in it")]).at(file=self._snapshot.name)
+        self.checkpoint = self._target.pause(self.checkpoint)
         finished = msgspec.structs.replace(self.checkpoint, finished_at=self._now())
         self.checkpoint = self._target.finish(finished)
         yield self.checkpoint
@@ -93,7 +94,10 @@ class Run:
 
     def _stop_where_asked(self) -> None:
         rejected = self.checkpoint.counts.rejected
-        if self._max_rejects is not None and rejected > self._max_rejects:
+        is_too_many = self._max_rejects is not None and rejected > self._max_rejects
+        if is_too_many or self._stop():
+            self.checkpoint = self._target.pause(self.checkpoint)
+        if is_too_many:
             raise TooManyRejects(
                 f"{rejected} rows gave no record, and no more than {self._max_rejects} were allowed",
                 hint=f"look at {self.checkpoint.rejects}.partial; the same command with a larger --max-errors goes on",
