@@ -85,13 +85,15 @@ class IntoStore:
 
     def begin(self, fresh: Checkpoint, *, restart: bool) -> Checkpoint:
         kept = runs.latest(self._engine)
-        if kept is None or kept.finished_at is not None or restart:
-            kept = runs.begin(self._engine, fresh.to_json(), fresh.begun_at)
-        checkpoint = Checkpoint.read(kept.checkpoint)
+        unfinished = None if kept is None or kept.finished_at is not None or restart else kept
+        checkpoint = fresh if unfinished is None else Checkpoint.read(unfinished.checkpoint)
         checkpoint.check_same(fresh)
-        self._run = kept
         self._beside = Beside(Path(checkpoint.rejects))
         self._open.callback(self._beside.close)
+        self._beside.lock()
+        if runs.latest(self._engine) != kept:
+            raise runs.elsewhere()
+        self._run = unfinished or runs.begin(self._engine, fresh.to_json(), fresh.begun_at)
         self._beside.open(checkpoint.sizes)
         return checkpoint
 
