@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, Counts
 from pith_builder.corpus.into_folder import CHECKPOINT, IntoFolder
 from pith_builder.corpus.into_store import IntoStore
 from pith_builder.corpus.manifest import Manifest
+from pith_builder.corpus.merging import Merging
 from pith_builder.corpus.numbered import NumberedReceipt
 from pith_builder.corpus.run import Interrupted, Run, TooManyRejects
 from pith_builder.corpus.snapshot import InputChanged, opened
@@ -359,6 +361,26 @@ def test_a_run_that_stops_behind_any_batch_ends_as_one_that_never_did(tmp_path: 
             corpus.run(steps=steps)
         assert corpus.checkpoint.counts == counts
         assert stored(corpus) == stored(undisturbed)
+
+
+def test_a_merge_that_was_under_way_is_done_again(into_store: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a kill: what came in while it was under way is in the spool behind."""
+    into_store.write(*damaged_corpus())
+    begun = threading.Event()
+
+    def interrupted(*_: Any) -> Any:
+        begun.set()
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Merging, "merge", interrupted)
+        into_store.run(steps=3)
+    assert begun.is_set()
+    assert into_store.checkpoint.counts.rows > 30
+    assert into_store.numbers() == set()
+    monkeypatch.setattr(into_store_module, "MERGE", 10**9)
+    assert into_store.run() == Counts(rows=64, issued=60, updated=1, stored=1, rejected=2, repeated=2)
+    assert len(into_store.numbers()) == 60
 
 
 def test_what_was_written_behind_the_checkpoint_is_cut_back(corpus: Corpus) -> None:

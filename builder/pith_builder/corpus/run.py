@@ -1,8 +1,8 @@
 """A run over a corpus: chunks go to the workers and come back, batches go to the target, and the checkpoint moves.
 
-Batches end where their number of chunks is full, which follows from the input alone, so the same rows are written
-together however often a run was interrupted and however many workers there are. (After half a minute a batch ends
-sooner: a slow signer's work is not to be lost.)
+Batches end at multiples of a number of bytes, or where they have very many rows. Both follow from the input alone, so
+the same rows are written together however often a run was interrupted and however many workers there are. (After half
+a minute a batch ends sooner: a slow signer's work is not to be lost.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from pith_builder.corpus.work import Done
 from pith_builder.errors import InvalidMetadata, Refused
 from pith_builder.times import Clock
 
-BATCH = 16
+BATCH = 16  # chunks
+_MOST_ROWS = 2**16
 _LONGEST_SECONDS = 30
 
 #: What comes of chunks, in their order, whoever does the work.
@@ -82,13 +83,14 @@ class Run:
 
     def _batches(self) -> Iterator[Batch]:
         batch: Batch = []
-        begun = time.monotonic()
+        rows, begun = 0, time.monotonic()
         for chunk, done in self._results(self._snapshot.chunks(self.checkpoint.place)):
             batch.append((chunk, done))
-            is_full = chunk.end.offset // CHUNK % BATCH == 0
-            if is_full or time.monotonic() - begun > _LONGEST_SECONDS:
+            rows += done.rows
+            before, behind = (place.offset // (CHUNK * BATCH) for place in (chunk.begin, chunk.end))
+            if before < behind or rows >= _MOST_ROWS or time.monotonic() - begun > _LONGEST_SECONDS:
                 yield batch
-                batch, begun = [], time.monotonic()
+                batch, rows, begun = [], 0, time.monotonic()
         if batch:
             yield batch
 
