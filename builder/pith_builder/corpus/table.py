@@ -77,3 +77,6 @@ def from_row(row: Mapping[str, Any]) -> NumberedReceipt:
     if digest != numbered.receipt.canonical_sha256:
         raise InvalidRecord("is not the digest of the receipt", field="canonical_sha256")
     return numbered
+
+
+__all__ = ["SCHEMA", "columns", "from_row", "pa", "to_batch"]
