@@ -206,6 +206,20 @@ class IntoStore:
             spool.discard()
 
 
+def newest_run(store: Store) -> Checkpoint | None:
+    """How far the newest run of a store is, as well as can be told here; None where there was none."""
+    kept = runs.latest(store.engine)
+    if kept is None:
+        return None
+    merged = Checkpoint.read(kept.checkpoint)
+    staged = read_staged(kept, merged)
+    if staged is None or kept.finished_at is not None:
+        return merged
+    rows, rejected = staged.reached.counts.rows, staged.reached.counts.rejected
+    counts = msgspec.structs.replace(merged.counts, rows=rows, rejected=rejected)
+    return msgspec.structs.replace(staged.reached, counts=counts)
+
+
 def read_staged(run: KeptRun, merged: Checkpoint) -> Staged | None:
     """How far a run is beyond its checkpoint in the store; None where it isn't, or where nobody here knows."""
     path = _staged_path(Path(merged.rejects))
