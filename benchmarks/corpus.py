@@ -53,7 +53,7 @@ class Bench:
 
     def pith_build(self, *arguments: str) -> watched.Run:
         command = [sys.executable, "-m", "pith_builder", "--home", str(self.home), *arguments]
-        return watched.run(command, {"PITH_STORE": f"sqlite:///{self.store}"})
+        return watched.run(command, {"PITH_STORE": f"sqlite:///{self.store}"}, self.folder)
 
     @property
     def store(self) -> Path:

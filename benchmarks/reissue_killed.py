@@ -105,7 +105,7 @@ def check(home: Path, count: int) -> str:
     found: Counter[str] = Counter()
     with reading(Store(f"sqlite:///{home / 'pith.db'}").engine) as connection:
         for row in connection.execute(WHOLE).all():
-            record = stored_record(connection, row).record
+            record = stored_record(row).record
             found[fault(record, issued[record.pith_number], history[row.id]) or "sound"] += 1
             if not verify(record.to_json(), ring).ok:
                 found["does not verify"] += 1

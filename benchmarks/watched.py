@@ -27,12 +27,17 @@ class Run(NamedTuple):
     output: str
 
 
-def run(command: list[str], environment: dict[str, str] | None = None) -> Run:
-    """Run a command in a session of its own. Where it fails, the program ends with what it said last."""
+def run(command: list[str], environment: dict[str, str] | None = None, folder: Path | None = None) -> Run:
+    """Run a command in a session of its own, in this folder. Where it fails, the program ends with what it said."""
     cpu, begin, peak = _cpu(), time.perf_counter(), [0, 0]
     with tempfile.TemporaryFile() as told:
         job = subprocess.Popen(
-            command, env=os.environ | (environment or {}), stdout=subprocess.PIPE, stderr=told, start_new_session=True
+            command,
+            env=os.environ | (environment or {}),
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=told,
+            start_new_session=True,
         )
         ended = threading.Event()
         watcher = threading.Thread(target=_watch, args=(job.pid, ended, peak))

@@ -94,7 +94,7 @@ def check(store: Store, count: int) -> None:
     with reading(store.engine) as connection:
         rows = connection.execute(WHOLE).all()
         made = connection.scalar(sa.select(sa.func.count()).select_from(receipts))
-        sound = sum(verify(stored_record(connection, row).record.to_json(), ring).ok for row in rows)
+        sound = sum(verify(stored_record(row).record.to_json(), ring).ok for row in rows)
     if (len(rows), made, sound) != (count, count, count):
         raise SystemExit(f"{len(rows)} records, {made} receipts, {sound} of them sound; there should be {count}")
 

@@ -103,6 +103,7 @@ def commands_page() -> str:
     subcommands = {
         "keys": ("generate", "list", "show", "export", "import", "check", *MOVES),
         "store": STORE,
+        "corpus": ("issue", "status", "export", "verify"),
         "fixtures": ("generate",),
         "vectors": ("check", "serve"),
     }

@@ -30,6 +30,9 @@ class PithError(Exception):
         self.line = self.line or line
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)  # between processes; some take more than a message
+
     def __str__(self) -> str:
         place = ":".join(part for part in (self.file, str(self.line or "")) if part)
         return ": ".join(part for part in (place, self.field, self.message) if part)
@@ -44,6 +47,12 @@ class PithError(Exception):
             "line": self.line or None,
             "hint": self.hint or None,
         }
+
+
+def _again(cls: type[PithError], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> PithError:
+    error = cls.__new__(cls, *arguments)
+    error.__dict__.update(attributes)
+    return error
 
 
 def shown(value: object, limit: int = 60) -> str:

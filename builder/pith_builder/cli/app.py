@@ -17,6 +17,7 @@ from pith_builder.cli.compute import compute
 from pith_builder.cli.copies import backup, copy
 from pith_builder.cli.corpus import corpus
 from pith_builder.cli.diff import diff
+from pith_builder.cli.exports import corpus_verify, export
 from pith_builder.cli.fixtures import fixtures
 from pith_builder.cli.imports import import_records
 from pith_builder.cli.issue import issue
@@ -55,6 +56,8 @@ for move in (rotate, sign, retire, revoke):
 for command in (backup, copy, withdraw):
     store.command()(command)
 store.command("import")(import_records)
+corpus.command()(export)
+corpus.command("verify")(corpus_verify)
 app.add_typer(keys, name="keys")
 app.add_typer(corpus, name="corpus")
 app.add_typer(store, name="store")

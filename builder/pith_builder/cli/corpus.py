@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from pith_builder.corpus.checkpoint import Checkpoint
     from pith_builder.corpus.crew import Crew
+    from pith_builder.store import Store
 
 corpus = typer.Typer(help="Many papers: issue a whole snapshot, export it, verify it.", no_args_is_help=True)
 
@@ -138,6 +139,9 @@ def _sentence(checkpoint: Checkpoint) -> str:
 def status(
     ctx: typer.Context,
     folder: Annotated[str | None, typer.Argument(metavar="DIR", help="The folder of a run with --out.")] = None,
+    collisions: Annotated[
+        bool, typer.Option("--collisions", help="Instead: the short forms of the store that stand for several numbers.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """How the newest run of the store, or of a folder, goes: also while it is running elsewhere."""
@@ -152,6 +156,11 @@ def status(
     from pith_builder.errors import NotFound
     from pith_builder.store import Store, runs
 
+    if collisions:
+        if folder is not None:
+            raise typer.BadParameter("it is about the store, and goes with no DIR", param_hint="--collisions")
+        _print_collisions(Store(ctx.obj.store, create=False), as_json=as_json)
+        return
     if folder is not None:
         found = read_checkpoint(Path(folder))
     else:
@@ -168,3 +177,16 @@ def status(
     output.print_data(_sentence(found))
     if not found.finished_at:
         output.print_data(str(now))
+
+
+def _print_collisions(store: Store, *, as_json: bool) -> None:
+    from pith_builder.cli import output
+    from pith_builder.store.collisions import collisions
+
+    for found in collisions(store):
+        if as_json:
+            output.print_data(output.to_json(found))
+            continue
+        output.print_data(found.short_form)
+        for number in found.numbers:
+            output.print_data(f"  {number.pith_number} {number.arxiv_id}v{number.version}")

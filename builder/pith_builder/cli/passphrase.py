@@ -5,44 +5,27 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from pathlib import Path
 
-from pith_builder import files
 from pith_builder.cli.output import print_note
-from pith_builder.errors import FileFailed, KeyLocked
-
-VARIABLE, FILE_VARIABLE = "PITH_KEY_PASSPHRASE", "PITH_KEY_PASSPHRASE_FILE"
+from pith_builder.errors import KeyLocked
+from pith_builder.signers import passphrases
 
 
 def new() -> bytes:
     """A passphrase for a new key, asked for twice. Raises KeyLocked where there is no way to get one."""
-    return _given() or _asked("Passphrase of the new key", twice=True)
+    return passphrases.given() or _asked("Passphrase of the new key", twice=True)
 
 
 def existing(key_id: str) -> bytes:
     """The passphrase of a key. Raises KeyLocked where there is no way to get one."""
-    return _given() or _asked(f"Passphrase of {key_id}", twice=False)
-
-
-def _given() -> bytes | None:
-    if value := os.environ.get(VARIABLE):
-        return os.fsencode(value).rstrip(b"\r\n")
-    if path := os.environ.get(FILE_VARIABLE):
-        try:
-            content = files.read(Path(path)).rstrip(b"\r\n")
-        except FileFailed as error:
-            raise KeyLocked(f"the passphrase file: {error.message}").at(file=path) from None
-        if not content:
-            raise KeyLocked("the passphrase file is empty").at(file=path)
-        return content
-    return None
+    return passphrases.given() or _asked(f"Passphrase of {key_id}", twice=False)
 
 
 def _asked(prompt: str, *, twice: bool) -> bytes:
     if not _has_terminal():
         raise KeyLocked(
             "a passphrase is needed, and there is no terminal to ask for it",
-            hint=f"set {VARIABLE}, or {FILE_VARIABLE} to a file that holds it",
+            hint=passphrases.GIVE_ONE,
         )
     try:
         while not (value := getpass.getpass(f"{prompt}: ")):

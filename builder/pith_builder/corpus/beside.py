@@ -39,7 +39,7 @@ class Beside:
         """Add what a batch has to tell; gives the sizes of what is on the disk. Raises FileFailed."""
         for _, done in batch:
             self._rejects.write(notes.lines(done.rejects))
-            self._entries.write(b"".join([item.entry for item in done.items]))
+            self._entries.write(done.entries)
         return {"rejects": self._rejects.sync(), "entries": self._entries.sync()}
 
     def find_repeats(self) -> repeats.Found:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from pith_builder import files
-from pith_builder.corpus import repeats
 from pith_builder.corpus.beside import Beside
 from pith_builder.corpus.checkpoint import Checkpoint, Counts
 from pith_builder.corpus.growing import Growing
@@ -30,21 +29,13 @@ from pith_builder.sources.pieces import Piece
 RECEIPTS, REJECTS, CHECKPOINT = "receipts.jsonl", "rejects.jsonl", ".checkpoint.json"
 
 
-class LineItem(NamedTuple):
-    """A paper's line, and its entry for finding repeats."""
-
-    line: bytes
-    entry: bytes
-
-
 def line_item(name: str, begun: datetime) -> Item:
-    """The shape of items that go into a folder."""
+    """The shape of items that go into a folder: a paper's line."""
     del name, begun
 
-    def item(signed: Signed, metadata: PaperMetadata, value: dict[str, Any], piece: Piece) -> LineItem:
-        del metadata, value
-        line = msgspec.json.encode(NumberedReceipt.of(signed)) + b"\n"
-        return LineItem(line, repeats.entry(signed.digest, signed.canonical.arxiv_id, piece.line, piece.offset))
+    def item(signed: Signed, metadata: PaperMetadata, value: dict[str, Any], piece: Piece) -> bytes:
+        del metadata, value, piece
+        return msgspec.json.encode(NumberedReceipt.of(signed)) + b"\n"
 
     return item
 
@@ -89,12 +80,15 @@ class IntoFolder:
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
         for _, done in batch:
-            self._receipts.write(b"".join([item.line for item in done.items]))
+            self._receipts.write(b"".join(done.items))
         sizes = {"receipts": self._receipts.sync(), **self._beside.write(batch)}
         issued = Counts(issued=sum(len(done.items) for _, done in batch))
         counts = reached.counts.plus(counted(batch)).plus(issued)
         reached = msgspec.structs.replace(reached, counts=counts, sizes=sizes)
         self._save(reached)
+        return reached
+
+    def pause(self, reached: Checkpoint) -> Checkpoint:
         return reached
 
     def finish(self, last: Checkpoint) -> Checkpoint:

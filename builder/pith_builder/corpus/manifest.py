@@ -14,6 +14,12 @@ from pith_builder.errors import InvalidInput
 
 NAME = "manifest.json"
 
+#: What a folder has as long as an export into it is not finished.
+MARKER = ".export"
+
+#: The list of records that were issued in error, if there are any: a notice is no part of a record.
+WITHDRAWN = "withdrawn.jsonl"
+
 #: What the files hold: lines of numbers and receipts, whole records, or a table of numbers and receipts.
 Form = Literal["receipts", "records", "table"]
 
@@ -22,6 +28,14 @@ class InvalidManifest(InvalidInput):
     """Not the manifest of a corpus in files."""
 
     code = "invalid_manifest"
+
+
+class Withdrawn(msgspec.Struct, frozen=True):
+    """A line of `WITHDRAWN`; `at` is in receipt form."""
+
+    pith_number: str
+    at: str
+    reason: str
 
 
 class ListedFile(msgspec.Struct, frozen=True):

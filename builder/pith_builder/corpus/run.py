@@ -7,6 +7,7 @@ a minute a batch ends sooner: a slow signer's work is not to be lost.)
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator
 
@@ -20,7 +21,7 @@ from pith_builder.corpus.work import Done
 from pith_builder.errors import InvalidMetadata, Refused
 from pith_builder.times import Clock
 
-BATCH = 24  # chunks
+BATCH = 16  # chunks
 _MOST_ROWS = 2**16
 _LONGEST_SECONDS = 30
 
@@ -66,6 +67,7 @@ class Run:
         if self.checkpoint.finished_at is not None:
             yield self.checkpoint
             return
+        gc.set_threshold(200_000)  # as the workers: rows hold no cycles
         for batch in self._batches():
             reached = msgspec.structs.replace(self.checkpoint, place=batch[-1][0].end, saved_at=self._now())
             self._snapshot.check_unchanged()
@@ -74,6 +76,7 @@ class Run:
             self._stop_where_asked()
         if self.checkpoint.counts.rows == 0:
             raise InvalidMetadata([("", "there is no paper in it")]).at(file=self._snapshot.name)
+        self.checkpoint = self._target.pause(self.checkpoint)
         finished = msgspec.structs.replace(self.checkpoint, finished_at=self._now())
         self.checkpoint = self._target.finish(finished)
         yield self.checkpoint
@@ -93,7 +96,10 @@ class Run:
 
     def _stop_where_asked(self) -> None:
         rejected = self.checkpoint.counts.rejected
-        if self._max_rejects is not None and rejected > self._max_rejects:
+        is_too_many = self._max_rejects is not None and rejected > self._max_rejects
+        if is_too_many or self._stop():
+            self.checkpoint = self._target.pause(self.checkpoint)
+        if is_too_many:
             raise TooManyRejects(
                 f"{rejected} rows gave no record, and no more than {self._max_rejects} were allowed",
                 hint=f"look at {self.checkpoint.rejects}.partial; the same command with a larger --max-errors goes on",

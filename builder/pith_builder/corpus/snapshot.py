@@ -91,12 +91,15 @@ class Snapshot:
         self._sha256 = None if is_file else hashlib.sha256()
         self._held = b""  # was read already, for the next chunk
 
-    def chunks(self, start: Place) -> Iterator[Chunk]:
-        """The chunks from a place on at which one ended. Raises FileFailed, or InputChanged."""
+    def chunks(self, start: Place, size: int | None = None) -> Iterator[Chunk]:
+        """The chunks from a place on at which one ended, of `CHUNK` bytes or `size`.
+
+        Raises FileFailed, or InputChanged.
+        """
         with packed.failing(self.name):
             self._skip(start)
             place = start
-            while chunk := self._next(place):
+            while chunk := self._next(place, size or CHUNK):
                 yield chunk
                 place = chunk.end
         self.check_unchanged()
@@ -122,9 +125,9 @@ class Snapshot:
                 hint="give the same input again, or begin anew with --restart",
             ).at(file=self.name)
 
-    def _next(self, place: Place) -> Chunk | None:
+    def _next(self, place: Place, chunk: int) -> Chunk | None:
         """The lines that begin before the next multiple of a chunk's size, or the first of them."""
-        wanted = CHUNK - place.offset % CHUNK
+        wanted = chunk - place.offset % chunk
         data = self._held or self._lines.read(wanted)
         whole, self._held = _first_lines(data)
         size = len(whole)

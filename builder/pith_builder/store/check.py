@@ -6,7 +6,7 @@ told to trust it. In an unfinished copy it is not: a row that the source doesn't
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -19,17 +19,12 @@ from pith_builder.published import PithRecord
 from pith_builder.receipt import Receipt
 from pith_builder.store.aliases import unfinished
 from pith_builder.store.database import reading, writing
-from pith_builder.store.schema import checks, current, receipts, records
-from pith_builder.store.store import Store, stored_record
+from pith_builder.store.schema import checks, receipts, records
+from pith_builder.store.store import EVERY, Store, stored_record
 from pith_builder.times import Clock
 from pith_builder.verify import verify
 
 BATCH = 500
-
-#: As WHOLE, with the records that have no newest receipt.
-_EVERY = sa.select(records, current).outerjoin(current, current.c.record_id == records.c.id)
-
-_NEWEST_RECEIPT = sa.select(sa.func.max(receipts.c.id)).where(receipts.c.record_id == sa.bindparam("record_id"))
 
 
 class Counts(msgspec.Struct):
@@ -50,13 +45,12 @@ def check_store(store: Store, ring: KeyRing, clock: Clock, failed: Callable[[str
     last, is_whole = 0, True
     while True:
         with reading(store.engine) as connection:
-            rows = connection.execute(_EVERY.where(records.c.id > last).order_by(records.c.id).limit(BATCH)).all()
-            for row in rows:
-                counts.checked += 1
-                is_whole = is_whole and row.record_id is not None
-                if reason := _fault(connection, row, ring):
-                    counts.failed += 1
-                    failed(f"pith:{row.suffix}", reason)
+            rows = rows_behind(connection, last)
+            for number, reason in faults(connection, rows, ring):
+                counts.failed += 1
+                failed(number, reason)
+        counts.checked += len(rows)
+        is_whole = is_whole and all(row.record_id is not None for row in rows)
         yield counts
         if not rows:
             break
@@ -85,11 +79,37 @@ def _settle(connection: sa.Connection) -> None:
         connection.exec_driver_sql("LOCK TABLE receipts IN SHARE MODE")
 
 
-def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | None:
+def rows_behind(connection: sa.Connection, last: int, until: int | None = None) -> Sequence[sa.Row[Any]]:
+    """The next rows of records in the order of their id, behind this one and up to that; none at the end."""
+    query = EVERY.where(records.c.id > last).order_by(records.c.id).limit(BATCH)
+    return connection.execute(query if until is None else query.where(records.c.id <= until)).all()
+
+
+def faults(connection: sa.Connection, rows: Sequence[sa.Row[Any]], ring: KeyRing) -> Iterator[tuple[str, str]]:
+    """Number and reason of each that fails of these rows, which are neighbours by id."""
+    histories = _histories(connection, rows)
+    for row in rows:
+        if reason := _fault(row, histories.get(row.id, []), ring):
+            yield f"pith:{row.suffix}", reason
+
+
+def _histories(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> dict[int, list[sa.Row[Any]]]:
+    """Id and receipt of all receipts of these records, oldest first, by the record's id."""
+    if not rows:
+        return {}
+    order = (receipts.c.record_id, receipts.c.id)
+    of_these: sa.Select[Any] = sa.select(*order, receipts.c.receipt).order_by(*order)
+    found: dict[int, list[sa.Row[Any]]] = {}
+    for receipt in connection.execute(of_these.where(receipts.c.record_id.between(rows[0].id, rows[-1].id))):
+        found.setdefault(receipt.record_id, []).append(receipt)
+    return found
+
+
+def _fault(row: sa.Row[Any], history: list[sa.Row[Any]], ring: KeyRing) -> str | None:
     if row.record_id is None:
         return f"has no newest receipt; {unfinished(row.suffix).hint}"
     try:
-        record = stored_record(connection, row).record
+        record = stored_record(row).record
     except PithError as error:
         return error.message
     if reason := _misplaced(row, record):
@@ -102,13 +122,12 @@ def _fault(connection: sa.Connection, row: sa.Row[Any], ring: KeyRing) -> str | 
         row.receipt_builder,
     ):
         return "the row names another key or builder than its newest receipt"
-    if row.receipt_id != connection.scalar(_NEWEST_RECEIPT, {"record_id": row.id}):
+    if not history or row.receipt_id != history[-1].id:
         return "the row names a receipt that is not its newest"
-    history = sa.select(receipts.c.receipt).where(receipts.c.record_id == row.id).order_by(receipts.c.id)
-    for (earlier,) in connection.execute(history):
+    for earlier in history:
         try:
-            receipt = msgspec.json.decode(earlier, type=Receipt)
-        except (msgspec.MsgspecError, UnicodeError):
+            receipt = msgspec.json.decode(earlier.receipt, type=Receipt)
+        except (msgspec.MsgspecError, UnicodeError, TypeError):
             return "a receipt of its history can't be read"
         key = ring.find(receipt.key_id, receipt.public_key_fingerprint)
         if key is not None and not receipt.is_signed_by(key.public_key, row.canonical_sha256):

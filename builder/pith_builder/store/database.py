@@ -30,6 +30,7 @@ class Kind(Protocol):
     FORM: str
     READ: dict[str, Any]
     WRITE: dict[str, Any]
+    HOLD: dict[str, Any]
 
     def make_engine(self, url: sa.URL) -> sa.Engine: ...
 
@@ -42,6 +43,10 @@ class Kind(Protocol):
     def migrating(self, engine: sa.Engine) -> AbstractContextManager[sa.Connection]: ...
 
     def insert_new(self, table: sa.Table) -> sa.Insert: ...
+
+    def moment(self, connection: sa.Connection) -> str: ...
+
+    def begin_at(self, connection: sa.Connection, moment: str) -> None: ...
 
     def is_same(self, one: sa.Connection, other: sa.Connection) -> bool: ...
 
@@ -129,10 +134,24 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 
 @contextmanager
-def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A transaction that sees one state of the store."""
-    with _transaction(engine, _KINDS[engine.dialect.name].READ) as connection:
+def reading(engine: sa.Engine, at: str | None = None) -> Iterator[sa.Connection]:
+    """A transaction that sees one state of the store; that of a `moment` which still lasts, where one is given."""
+    kind = _KINDS[engine.dialect.name]
+    with _transaction(engine, kind.READ) as connection:
+        if at is not None:
+            kind.begin_at(connection, at)
         yield connection
+
+
+@contextmanager
+def moment(engine: sa.Engine) -> Iterator[tuple[str, sa.Connection]]:
+    """A moment whose one state many transactions see, in whatever processes: those of `reading` that begin meanwhile.
+
+    Gives its name, and a connection that sees it too. On SQLite nobody writes while it lasts.
+    """
+    kind = _KINDS[engine.dialect.name]
+    with _transaction(engine, kind.HOLD) as connection:
+        yield kind.moment(connection), connection
 
 
 @contextmanager

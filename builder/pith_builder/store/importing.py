@@ -150,7 +150,7 @@ class Import:
     def _compare(
         self, connection: sa.Connection, row: sa.Row[Any], item: _Given, recorded_at: str
     ) -> Taken | RecordDiffers:
-        stored, record = stored_record(connection, row).record, item.record
+        stored, record = stored_record(row).record, item.record
         number = record.pith_number
         if not (differs := _differing(stored, record)):
             return Taken("stored", number)

@@ -23,6 +23,7 @@ FORM = "postgresql://user@host/database"
 _GIVE_IT = f"give it as {FORM}"
 READ: dict[str, Any] = {"isolation_level": "REPEATABLE READ"}
 WRITE: dict[str, Any] = {}
+HOLD: dict[str, Any] = READ
 
 _LOCK_TIMEOUT_MS = 60_000
 _MIGRATION_LOCK = 0x7069_7468_2D62_6C64  # "pith-bld": any number that no one else in the database takes
@@ -118,6 +119,16 @@ def insert_new(table: sa.Table) -> sa.Insert:
     from sqlalchemy.dialects.postgresql import insert  # needed with such a store alone
 
     return insert(table).on_conflict_do_nothing()
+
+
+def moment(connection: sa.Connection) -> str:
+    """The name of what the transaction sees, for others while it lasts."""
+    return str(connection.scalar(sa.text("SELECT pg_export_snapshot()")))
+
+
+def begin_at(connection: sa.Connection, moment: str) -> None:
+    """See what that transaction sees; nothing was read in this one yet."""
+    connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{moment}'")
 
 
 def is_same(one: sa.Connection, other: sa.Connection) -> bool:

@@ -17,6 +17,7 @@ from pith_builder.errors import StoreFailed
 FORM = "sqlite:////absolute/path/pith.db"
 READ: dict[str, Any] = {}
 WRITE: dict[str, Any] = {"write": True}
+HOLD: dict[str, Any] = WRITE
 
 _BUSY_TIMEOUT_MS = 60_000
 
@@ -69,6 +70,16 @@ def migrating(engine: sa.Engine) -> Iterator[sa.Connection]:
 def insert_new(table: sa.Table) -> sa.Insert:
     """An INSERT that passes over a row that is there already."""
     return insert(table).on_conflict_do_nothing()
+
+
+def moment(_: sa.Connection) -> str:
+    """Nothing: nobody writes while the transaction holds the write lock, so all who begin meanwhile see one state."""
+    return ""
+
+
+def begin_at(connection: sa.Connection, _: str) -> None:
+    """Read something: what a transaction sees is fixed by its first read."""
+    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
 
 
 def is_same(one: sa.Connection, other: sa.Connection) -> bool:

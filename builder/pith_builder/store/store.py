@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import msgspec
@@ -12,7 +14,7 @@ from pith_builder.arxiv_id import ArxivId
 from pith_builder.diff import differing_fields
 from pith_builder.enrichment import Enrichment
 from pith_builder.errors import ConflictingMetadata, InvalidInput
-from pith_builder.issue import Issuer, updated
+from pith_builder.issue import Issuer, Signed, with_paper
 from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.number import PithNumber
 from pith_builder.published import PithRecord, Profile, Surroundings, assemble
@@ -27,8 +29,36 @@ from pith_builder.times import Clock
 _PAPER = b'{"paper":'
 _BLOCKS = ("paper", "snapshot", "surroundings", "enrichment", "provenance", "layout")
 
-#: All that a record is rebuilt from, but its receipt.
-WHOLE = sa.select(records, current).join(current, current.c.record_id == records.c.id)
+_NEWEST_RECEIPT = receipts.c.id == current.c.receipt_id
+
+#: All that a record is rebuilt from, its newest receipt among it.
+WHOLE: sa.Select[Any] = (
+    sa.select(records, current, receipts.c.receipt)
+    .join(current, current.c.record_id == records.c.id)
+    .outerjoin(receipts, _NEWEST_RECEIPT)
+)
+
+#: The same, with the records that have no newest receipt.
+EVERY: sa.Select[Any] = (
+    sa.select(records, current, receipts.c.receipt)
+    .outerjoin(current, current.c.record_id == records.c.id)
+    .outerjoin(receipts, _NEWEST_RECEIPT)
+)
+
+#: What proves a record's number alone, and its mark; as `EVERY`, also without a newest receipt.
+PROOFS: sa.Select[Any] = (
+    sa.select(
+        records.c.canonical_sha256,
+        records.c.suffix,
+        records.c.created_at,
+        records.c.canonical,
+        records.c.withdrawn,
+        current.c.record_id,
+        receipts.c.receipt,
+    )
+    .outerjoin(current, current.c.record_id == records.c.id)
+    .outerjoin(receipts, _NEWEST_RECEIPT)
+)
 
 
 class Withdrawal(msgspec.Struct, frozen=True):
@@ -80,30 +110,33 @@ class Store:
         The same digest is never issued twice: another paper block or enrichment replaces the old one, which is
         kept; without an enrichment, the stored one stays. Raises LicenseUnknown, StoreFailed, KeyUnusable.
         """
-        digest = canonical_record(metadata).digest()
+        canonical = canonical_record(metadata)
+        digest = canonical.digest()
         if not self._has(digest):
             record = issuer.issue(metadata, enrichment)  # signed outside the transaction, so that no one waits for it
             with writing(self.engine) as connection:
                 earlier = _newest_of(connection, metadata.id, digest)
                 if insert_record(connection, record, enrichment, provenance, record.receipt.signed_at):
                     return _issued(record, earlier)
+        paper = Paper.of(metadata, canonical)
         with reading(self.engine) as connection:
-            change = Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
+            change = Change(connection, digest, paper, provenance, issuer.profile, issuer.clock, enrichment)
         if change.is_none:
             return Outcome("stored", change.before)
         with writing(self.engine) as connection:  # again, since another process may have been here meanwhile
             locked(connection, current.c.record_id == change.row_id)
-            change = Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
+            change = Change(connection, digest, paper, provenance, issuer.profile, issuer.clock, enrichment)
             change.write(connection)
         return Outcome("stored" if change.after is change.before else "updated", change.after)
 
     def would(self, metadata: PaperMetadata, provenance: Provenance, profile: Profile, clock: Clock) -> Action:
         """What issuing a paper would come to now; nothing is signed or written. Raises as `issue`."""
-        digest = canonical_record(metadata).digest()
+        canonical = canonical_record(metadata)
+        digest = canonical.digest()
         if not self._has(digest):
             return "issued"
         with reading(self.engine) as connection:
-            change = Change(connection, digest, metadata, provenance, profile, clock, None)
+            change = Change(connection, digest, Paper.of(metadata, canonical), provenance, profile, clock, None)
         return "stored" if change.after is change.before else "updated"
 
     def find(self, alias: str) -> list[StoredRecord]:
@@ -115,7 +148,7 @@ class Store:
         year = meant.year if isinstance(meant, PithNumber) else None
         with reading(self.engine) as connection:
             rows = connection.execute(WHOLE.where(named(meant)).order_by(*NEWEST_FIRST)).all()
-            found = [stored_record(connection, row) for row in rows]
+            found = [stored_record(row) for row in rows]
         return [stored for stored in found if year in (None, stored.record.canonical_record.year)]
 
     def get(self, alias: str) -> StoredRecord:
@@ -125,7 +158,7 @@ class Store:
         """
         with reading(self.engine) as connection:
             found = WHOLE.where(records.c.id == the_one(connection, alias).id)
-            return stored_record(connection, connection.execute(found).one())
+            return stored_record(connection.execute(found).one())
 
     def row_of(self, alias: str) -> int:
         """The row of the one record that an alias means, whatever state it is in.
@@ -289,13 +322,13 @@ def _is_newest(connection: sa.Connection, row: sa.Row[Any]) -> bool:
 
 
 class Change:
-    """What metadata of a stored digest change: the blocks, or only when their source last said the same."""
+    """What a paper block of a stored digest changes: the blocks, or only when their source last said the same."""
 
     def __init__(
         self,
         connection: sa.Connection,
         digest: bytes,
-        metadata: PaperMetadata,
+        paper: Paper,
         provenance: Provenance,
         profile: Profile,
         clock: Clock,
@@ -305,7 +338,7 @@ class Change:
     ) -> None:
         """A record that came in after `input_since` (receipt form) is of the same input, in which the last row wins."""
         self._row = _row(connection, digest)
-        stored = stored_record(connection, self._row)
+        stored = stored_record(self._row)
         self.before = self.after = stored.record
         self._provenance, self._enrichment = stored.provenance, enrichment or stored.enrichment
         known, said = said_at_of(self._row), provenance.said_at
@@ -314,13 +347,13 @@ class Change:
         is_older = known is not None and said is not None and said < known and not is_of_input
         if is_older and enrichment is not None:
             raise ConflictingMetadata(
-                f"the store has a newer description of {metadata.id}, of {known}",
+                f"the store has a newer description of {stored.record.canonical_record.arxiv_id}, of {known}",
                 hint="give the enrichment with the newer metadata",
             )
         if is_older:
             return  # an older description never takes the place of a newer one
         self._said_at = max(said or "", known or "") or None
-        self.after = updated(self.before, metadata, self._enrichment, profile, clock)
+        self.after = with_paper(self.before, paper, self._enrichment, profile, clock)
         if self.after is self.before and _day(said) == _day(known) and _is_newest(connection, self._row):
             self._said_at = known  # said again on the same day: nothing that would change any order
         if self.after is not self.before:
@@ -343,11 +376,48 @@ class Change:
         connection.execute(current.update().where(current.c.record_id == row.id).values(updated_at=record.updated_at))
 
 
-def stored_record(connection: sa.Connection, row: sa.Row[Any]) -> StoredRecord:
-    """The record of a row, built anew from what the store keeps. Raises StoreFailed where the row is damaged."""
+def stored_record(row: sa.Row[Any]) -> StoredRecord:
+    """The record of a row of `WHOLE`, built anew from what the store keeps. Raises StoreFailed where it is damaged."""
+    record = record_of(row)
+    with _read_from(row):
+        return StoredRecord(
+            record,
+            None if row.enrichment is None else Enrichment.from_json(row.enrichment),
+            msgspec.json.decode(row.provenance, type=Provenance),
+            row.recorded_at,
+            withdrawal_of(row),
+        )
+
+
+def record_of(row: sa.Row[Any]) -> PithRecord:
+    """The published record of a row of `WHOLE` alone. Raises StoreFailed where the row is damaged."""
     canonical = canonical_of(row)
+    with _read_from(row):
+        return assemble(
+            canonical,
+            msgspec.json.decode(row.paper, type=Paper),
+            msgspec.json.decode(_PAPER + row.paper + b"," + row.snapshot[1:], type=GraphSnapshot),
+            msgspec.json.decode(row.receipt or b"null", type=Receipt),
+            msgspec.json.decode(row.surroundings, type=Surroundings),
+            base_url=row.base_url,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+        ).with_layout(None if row.layout is None else msgspec.json.decode(row.layout))
+
+
+def signed_of(row: sa.Row[Any]) -> Signed:
+    """What was signed for a row of `PROOFS`. Raises StoreFailed where the row is damaged."""
+    canonical = canonical_of(row)
+    with _read_from(row):
+        receipt = msgspec.json.decode(row.receipt or b"null", type=Receipt)
+        return Signed(canonical, row.canonical_sha256, receipt, row.created_at)
+
+
+@contextmanager
+def _read_from(row: sa.Row[Any]) -> Iterator[None]:
+    """Turn what is raised where a column can't be read into StoreFailed."""
     try:
-        return _rebuilt(connection, row, canonical)
+        yield
     except (msgspec.MsgspecError, UnicodeError, InvalidInput, TypeError) as error:
         raise damaged(row, str(error)) from None
 
@@ -365,24 +435,3 @@ def said_at_of(row: sa.Row[Any]) -> str | None:
     if isinstance(row.said_at, str | None):
         return row.said_at
     raise damaged(row, "its said_at is no text")
-
-
-def _rebuilt(connection: sa.Connection, row: sa.Row[Any], canonical: CanonicalRecord) -> StoredRecord:
-    receipt = connection.scalar(sa.select(receipts.c.receipt).where(receipts.c.id == row.receipt_id))
-    record = assemble(
-        canonical,
-        msgspec.json.decode(row.paper, type=Paper),
-        msgspec.json.decode(_PAPER + row.paper + b"," + row.snapshot[1:], type=GraphSnapshot),
-        msgspec.json.decode(receipt or b"null", type=Receipt),
-        msgspec.json.decode(row.surroundings, type=Surroundings),
-        base_url=row.base_url,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    ).with_layout(None if row.layout is None else msgspec.json.decode(row.layout))
-    return StoredRecord(
-        record,
-        None if row.enrichment is None else Enrichment.from_json(row.enrichment),
-        msgspec.json.decode(row.provenance, type=Provenance),
-        row.recorded_at,
-        withdrawal_of(row),
-    )

@@ -67,6 +67,8 @@ NO_DOCUMENT: dict[str, str] = {
     "source_throttled": "the network",
     "source_malformed": "an answer of arXiv's interfaces, which has forms of its own",
     "token_expired": "an answer of arXiv's interfaces",
+    "invalid_manifest": "the manifest of a folder of many records",
+    "worker_lost": "a process that was killed",
     "invalid_vectors": "a file of conformance vectors",
     "command_failed": "another implementation under test",
 }

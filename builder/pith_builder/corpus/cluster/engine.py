@@ -1,0 +1,183 @@
+"""Issuing a corpus on a Ray cluster: shards go to the workers, and what comes of them is put together at the end.
+
+The folder may be left at any moment. The same call goes on: shards that are finished are checked, and not done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pith_builder import files
+from pith_builder.corpus.checkpoint import Counts, RunSettings
+from pith_builder.corpus.cluster import parts, rayed
+from pith_builder.corpus.cluster.inputs import inputs, shard_size
+from pith_builder.corpus.cluster.parts import STATE, Part
+from pith_builder.corpus.cluster.plan import Plan
+from pith_builder.corpus.cluster.worker import Job
+from pith_builder.corpus.manifest import NAME as MANIFEST
+from pith_builder.corpus.manifest import Manifest
+from pith_builder.corpus.progress import Progress
+from pith_builder.corpus.run import Interrupted, TooManyRejects
+from pith_builder.errors import FileFailed, InvalidMetadata, PithError
+from pith_builder.published import DEFAULT_PROFILE, Profile
+from pith_builder.signers import passphrases
+from pith_builder.signers.active import KeySource
+
+REJECTS = "rejects.jsonl"
+
+
+def issue_with_ray(
+    sources: Iterable[str | Path],
+    out: Path,
+    *,
+    keys: KeySource,
+    profile: Profile = DEFAULT_PROFILE,
+    workers: int | None = None,
+    max_rejects: int | None = None,
+    restart: bool = False,
+    progress: Callable[[Progress], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Counts:
+    """Issue the papers of these files or folders, JSON Lines or Parquet, into the folder `out`.
+
+    Each shard gives `part-NNNNN.parquet`; `rejects.jsonl` and the manifest come last. `keys` tells the workers where
+    the key is, each on its own machine (without a URI: PITH_KEY of its environment, then the home folder); this process
+    reads the ring alone. The cluster is the one at RAY_ADDRESS, or a local one that ends with this call; there are as
+    many `workers` as it has cores unless it is given. `progress` is called after each shard, `stop` tells whether to
+    end early.
+
+    Raises Interrupted, TooManyRejects, CheckpointDiffers where the folder has a run of other inputs, key or profile
+    (which `restart` gives up), KeyUnusable, StorageFailed, InvalidMetadata. What is finished stays for the next call.
+    """
+    rayed.check_installed()
+    settings = RunSettings.of(keys.signer(passphrases.of_worker, _now), profile)
+    keys = KeySource(keys.keyring.absolute(), keys.home.absolute(), keys.uri)
+    out = out.absolute()
+    with _alone(out):
+        plan = _plan(out, settings, sources, workers, restart=restart)
+        done = {n: part for n in range(len(plan.shards)) if (part := parts.finished(out, n, plan.run))}
+        left = [(n, shard) for n, shard in enumerate(plan.shards) if n not in done]
+        _check_rejects(done, max_rejects)
+        if left:
+            _remove(out / MANIFEST)
+            for n, _ in left:
+                parts.end_attempts(out, n)
+            job = Job(str(out), plan.run, plan.size, plan.inputs, keys, settings.key_fingerprint, profile)
+            begun, before = time.monotonic(), counts(done)
+            with rayed.answers(job, left, workers) as answers:
+                for n, answer in answers:
+                    if isinstance(answer, PithError):
+                        raise answer
+                    done[n] = answer
+                    progress(_progress(plan, done, before, time.monotonic() - begun))
+                    _check_rejects(done, max_rejects)
+                    if stop():
+                        raise Interrupted
+        _finish(out, plan, done, [n for n, _ in left])
+    return counts(done)
+
+
+def counts(done: dict[int, Part]) -> Counts:
+    """What came of the rows of these shards."""
+    rows, rejected = sum(part.rows for part in done.values()), sum(part.rejects.records for part in done.values())
+    return Counts(rows=rows, issued=rows - rejected, rejected=rejected)
+
+
+# --- the folder -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Hold the folder against other runs; makes it where it isn't there. Raises FileFailed."""
+    files.make_folder(out, 0o755)
+    with files.failing("read the folder", out):
+        others = sorted(path.name for path in out.iterdir() if path.name != STATE)
+    if others and not (out / STATE).exists():
+        raise FileFailed(
+            f"there are other files in it, such as {others[0]}", hint="name a folder that is new or empty"
+        ).at(file=str(out))
+    files.make_folder(out / STATE, 0o755)
+    with files.locked(out / STATE / ".lock", wait=False, hint="another run writes into this folder; let it end first"):
+        yield
+
+
+def _plan(
+    out: Path, settings: RunSettings, sources: Iterable[str | Path], workers: int | None, *, restart: bool
+) -> Plan:
+    given = inputs(sources, out)
+    if restart:
+        _clear(out)
+    if (kept := Plan.read(out)) is not None:
+        return kept.resumed(settings, given)
+    plan = Plan.of(settings, given, shard_size(given, workers or len(os.sched_getaffinity(0))))
+    plan.write(out)
+    return plan
+
+
+def _clear(out: Path) -> None:
+    """Take away what runs before have left, the plan first: without it nothing else counts."""
+    _remove(out / STATE / "plan.json")
+    for path in [*(out / STATE).glob("*.json*"), *out.glob("part-*.parquet"), out / REJECTS, out / MANIFEST]:
+        _remove(path)
+
+
+def _finish(out: Path, plan: Plan, done: dict[int, Part], new: list[int]) -> None:
+    """Check what the workers say that they wrote, and put rejects and manifest in their places."""
+    if counts(done).rows == 0:
+        raise InvalidMetadata([("", "there is no paper in the input")]).at(file=plan.inputs[0].path)
+    for n in new:
+        if not done[n].is_whole(out):
+            raise FileFailed(
+                f"it is not there as {done[n].written_by} wrote it",
+                hint="all machines must share the folder; run the command again, which does this part anew",
+            ).at(file=str(out / done[n].table.path))
+    for path in out.glob(".*.partial"):
+        _remove(path)  # of workers that were killed
+    in_order = [done[n] for n in range(len(plan.shards))]
+    temporary = out / f".{REJECTS}.partial"
+    with files.failing("write the file", temporary), open(temporary, "wb") as whole:
+        for part in in_order:
+            with open(out / part.rejects.path, "rb") as of_part:
+                shutil.copyfileobj(of_part, whole)
+    files.adopt(temporary, out / REJECTS, replace=True)
+    Manifest.of("table", [part.table for part in in_order], counts(done).rejected).write(out)
+
+
+def _remove(path: Path) -> None:
+    with files.failing("remove the file", path):
+        path.unlink(missing_ok=True)
+
+
+# --- how it goes ------------------------------------------------------------------------------------------------
+
+
+def _check_rejects(done: dict[int, Part], most: int | None) -> None:
+    rejected = counts(done).rejected
+    if most is not None and rejected > most:
+        raise TooManyRejects(
+            f"{rejected} rows gave no record, and no more than {most} were allowed",
+            hint=f"look at {STATE}/rejects-*.jsonl; the same command with a larger --max-errors goes on",
+        )
+
+
+def _progress(plan: Plan, done: dict[int, Part], before: Counts, seconds: float) -> Progress:
+    now, share = counts(done), len(done) / len(plan.shards)
+    rate = (now.rows - before.rows) / seconds
+    left = now.rows / share - now.rows
+    return Progress(
+        now.rows,
+        now.rejected,
+        round(rate, 1),
+        round(100 * share, 1),
+        round(left / rate, 1) if rate else None,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,117 @@
+"""`pith-build corpus issue` and `corpus status`, with real processes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pith_builder.testing.corpus import rows
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A snapshot of a few rows in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "snapshot.jsonl"
+    path.write_bytes(b"".join(rows(30)))
+    return path
+
+
+def test_a_corpus_goes_into_the_store(with_key: Run, snapshot: Path) -> None:
+    result = with_key("corpus", "issue", snapshot)
+    assert (result.code, result.out) == (
+        0,
+        "30 rows: issued 30, updated 0, stored 0, rejected 0, repeated 0\n",
+    )
+    assert with_key("store", "check").out == "30 records, 0 failed\n"
+    again = with_key("corpus", "issue", snapshot, "--json", "--workers", "1")
+    assert again.lines == [{"rows": 30, "issued": 0, "updated": 0, "stored": 30, "rejected": 0, "repeated": 0}]
+
+
+def test_a_corpus_goes_into_a_folder(with_key: Run, snapshot: Path, tmp_path: Path) -> None:
+    result = with_key("corpus", "issue", snapshot, "--out", tmp_path / "out")
+    assert result.code == 0
+    found = [
+        json.loads(line)["pith_number"] for line in (tmp_path / "out" / "receipts.jsonl").read_bytes().splitlines()
+    ]
+    computed = with_key("compute", "--metadata", snapshot)
+    assert found == computed.out.split()
+    assert with_key("store", "stats").code == 1  # there is no store
+
+
+def test_a_corpus_comes_from_standard_input_and_packed(with_key: Run, snapshot: Path, tmp_path: Path) -> None:
+    packed = gzip.compress(snapshot.read_bytes())
+    assert with_key("corpus", "issue", "-", stdin=packed).code == 0
+    (tmp_path / "snapshot.gz").write_bytes(packed)
+    assert " stored 30," in with_key("corpus", "issue", "snapshot.gz").out
+
+
+def test_rejects_are_listed_and_make_exit_code_1(with_key: Run, snapshot: Path, tmp_path: Path) -> None:
+    with snapshot.open("ab") as file:
+        file.write(b"{}\nnot json\n")
+    result = with_key("corpus", "issue", snapshot)
+    assert (result.code, "rejected 2" in result.out) == (1, True)
+    assert [json.loads(line)["line"] for line in (tmp_path / "rejects.jsonl").read_bytes().splitlines()] == [31, 32]
+    named = with_key("corpus", "issue", snapshot, "--rejects", tmp_path / "elsewhere.jsonl")
+    assert named.code == 1
+    assert (tmp_path / "elsewhere.jsonl").read_bytes() == (tmp_path / "rejects.jsonl").read_bytes()
+
+
+def test_too_many_rejects_end_the_run(with_key: Run, snapshot: Path) -> None:
+    with snapshot.open("ab") as file:
+        file.write(b"{}\n" * 5)
+    result = with_key("corpus", "issue", snapshot, "--max-errors", "4")
+    assert (result.code, result.out) == (1, "")
+    assert "no more than 4 were allowed" in result.err
+    status = with_key("corpus", "status")
+    assert "not finished" in status.out
+    assert "35 rows (100.0 %)" in status.out
+    assert with_key("corpus", "issue", snapshot, "--max-errors", "5").code == 1
+    assert ": finished\n" in with_key("corpus", "status").out
+
+
+@pytest.mark.parametrize("where", ["store", "folder"])
+def test_status_tells_of_the_newest_run(with_key: Run, snapshot: Path, tmp_path: Path, where: str) -> None:
+    place = [] if where == "store" else [str(tmp_path / "out")]
+    assert with_key("corpus", "status", *place).code == 1
+    with_key("corpus", "issue", snapshot, *(["--out", *place] if place else []))
+    result = with_key("corpus", "status", *place)
+    assert result.code == 0
+    assert result.out.startswith(f"{snapshot}: finished\nkey local-v1-")
+    [told] = with_key("corpus", "status", *place, "--json").lines
+    assert (told["counts"]["issued"], told["input_name"]) == (30, str(snapshot))
+
+
+def test_status_of_a_store_without_a_run_says_so(with_key: Run, snapshot: Path) -> None:
+    with_key("issue", "--metadata", snapshot)
+    result = with_key("corpus", "status")
+    assert (result.code, "no corpus run here" in result.err) == (1, True)
+
+
+def test_without_a_key_nothing_begins(run: Run, snapshot: Path, home: Path) -> None:
+    result = run("corpus", "issue", snapshot)
+    assert (result.code, "keys generate" in result.err) == (4, True)
+    assert not (home / "pith.db").exists()
+
+
+def test_rejects_of_a_folder_are_in_the_folder(with_key: Run, snapshot: Path) -> None:
+    result = with_key("corpus", "issue", snapshot, "--out", "out", "--rejects", "elsewhere.jsonl")
+    assert (result.code, "they are in that folder" in result.err) == (2, True)
+
+
+def test_a_snapshot_that_is_not_there_is_an_error(with_key: Run, tmp_path: Path) -> None:
+    result = with_key("corpus", "issue", tmp_path / "nowhere.jsonl")
+    assert (result.code, "No such file" in result.err) == (5, True)
+
+
+def test_an_empty_snapshot_is_an_error(with_key: Run, snapshot: Path) -> None:
+    snapshot.write_bytes(b"")
+    result = with_key("corpus", "issue", snapshot)
+    assert (result.code, "no paper in it" in result.err) == (3, True)

@@ -1,0 +1,206 @@
+"""A corpus on a real local Ray cluster of two worker processes, while the run and a worker are killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pith_builder import Issuer
+from pith_builder.corpus import table
+from pith_builder.corpus.cluster.plan import Plan
+from pith_builder.corpus.manifest import ListedFile, Manifest
+from pith_builder.corpus.numbered import NumberedReceipt
+from pith_builder.errors import PithError
+from pith_builder.signers import key_file
+from pith_builder.sources.papers import read_value
+from pith_builder.testing import FrozenClock, make_keyring, make_seed, make_signer
+from pith_builder.testing.corpus import rows, with_faults
+
+PASSPHRASE = "correct horse battery staple"
+
+#: In a process of its own, since Ray leaves threads and warnings in the one that it is used from.
+PROGRAM = """
+import sys
+from pathlib import Path
+from pith_builder.corpus.cluster.engine import issue_with_ray
+from pith_builder.errors import PithError
+from pith_builder.signers.active import KeySource
+
+home, out, *sources = map(Path, sys.argv[1:])
+try:
+    counts = issue_with_ray(sources, out, keys=KeySource(home / "keys" / "keyring.json", home), workers=2)
+except PithError as error:
+    sys.exit(f"{error.code}: {error}")
+print(counts.rows, counts.issued, counts.rejected)
+"""
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder whose name is short enough for Ray's sockets."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def start_run(home: Path, folder: Path, tmp_path: Path) -> Iterator[Start]:
+    """Start a run into `out`, with what Ray writes below `folder`; neither it nor its cluster outlives the test."""
+    (home / "keys" / "private").mkdir(parents=True)
+    (home / "keys" / "keyring.json").write_bytes(make_keyring().to_json())
+    signer = make_signer()
+    key_file.write(home / "keys" / "private" / f"{signer.key_id}.key", signer, make_seed(), PASSPHRASE.encode())
+    (tmp_path / "user").mkdir()
+    started: list[subprocess.Popen[str]] = []
+
+    def call(*sources: Path, **environment: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, home, tmp_path / "out", *sources],
+            env={name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+            | {"TMPDIR": str(folder), "HOME": str(tmp_path / "user"), "PITH_KEY_PASSPHRASE": PASSPHRASE, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield call
+    for process in started:
+        if process.poll() is None:
+            kill_all(process)
+
+
+def kill_all(process: subprocess.Popen[str]) -> None:
+    """Kill a run with all that it has started; of itself some of that would only end after a minute."""
+    below = descendants(process.pid)
+    process.kill()
+    for one in below:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)
+    process.communicate()
+    wait_for(lambda: not any(map(is_running, below)))
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    """Wait until something is so; it is an error if it isn't after long."""
+    for _ in range(12_000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise TimeoutError(condition)
+
+
+def descendants(process: int) -> list[int]:
+    """The processes that a process has started, and those that they have."""
+    children: dict[int, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            match = re.match(r"(\d+) \(.*\) \S (\d+)", status.read_text(), re.DOTALL)
+            children.setdefault(int(match[2]), []).append(int(match[1])) if match else None
+    found = [process]
+    for one in found:
+        found += children.get(one, [])
+    return found[1:]
+
+
+def is_running(process: int) -> bool:
+    with contextlib.suppress(OSError):
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    return False
+
+
+def writers(out: Path) -> dict[Path, int]:
+    """The notes on finished shards, with the processes that wrote them."""
+    found = {path: json.loads(path.read_bytes())["written_by"] for path in out.glob("shards/part-*.json")}
+    return {path: int(written_by.rpartition(":")[2]) for path, written_by in found.items()}
+
+
+def timeless(row: dict[str, Any]) -> dict[str, Any]:
+    receipt = {name: value for name, value in row["receipt"].items() if not name.endswith("_at")}
+    return {**row, "receipt": receipt, "created_at": None}
+
+
+def undisturbed(lines: list[bytes]) -> list[dict[str, Any]]:
+    """The table that one process makes of the same rows, without the times."""
+    issuer = Issuer(make_signer(), clock=FrozenClock())
+    found = []
+    for line in lines:
+        with contextlib.suppress(PithError):
+            found.append(NumberedReceipt.of(issuer.sign(read_value(line)[1])))
+    return [timeless(row) for row in table.to_batch(found).to_pylist()]
+
+
+def test_a_run_and_a_worker_that_are_killed_leave_every_row_issued_once(
+    start_run: Start, folder: Path, tmp_path: Path
+) -> None:
+    lines = [row.line for row in with_faults(5000)]
+    in_table = list(rows(1000, 1, 5000))
+    (tmp_path / "rows.jsonl").write_bytes(b"".join(lines))
+    pq.write_table(pa.Table.from_pylist(list(map(json.loads, in_table))), tmp_path / "rows.parquet")
+    sources, out = (tmp_path / "rows.jsonl", tmp_path / "rows.parquet"), tmp_path / "out"
+
+    run = start_run(*sources)
+    wait_for(lambda: len(writers(out)) >= 2 or run.poll() is not None)
+    kill_all(run)
+    assert run.returncode == -signal.SIGKILL
+    plan = Plan.read(out)
+    assert plan is not None
+    before = {path: path.stat().st_mtime_ns for path in writers(out)}
+    assert 0 < len(before) < len(plan.shards)
+    assert not (out / "manifest.json").exists()
+    for left in folder.glob("pith-*"):
+        left.rename(folder / f"killed-{left.name}")
+
+    run = start_run(*sources)
+    wait_for(lambda: len(writers(out)) > len(before) or run.poll() is not None)
+    first, *_ = [process for path, process in writers(out).items() if path not in before]
+    assert first in descendants(run.pid)
+    os.kill(first, signal.SIGKILL)
+    finished_then = len(writers(out))
+    stdout, stderr = run.communicate(timeout=120)
+    assert run.returncode == 0, stderr
+    assert finished_then < len(plan.shards)
+
+    wanted = undisturbed(lines) + undisturbed(in_table)
+    assert stdout == f"{len(lines) + len(in_table)} {len(wanted)} {len(lines) + len(in_table) - len(wanted)}\n"
+    manifest = Manifest.read(out)
+    assert [ListedFile.of(out, file.path, file.records) for file in manifest.files] == manifest.files
+    found = [row for file in manifest.files for row in pq.read_table(out / file.path).to_pylist()]
+    assert [timeless(row) for row in found] == wanted
+    assert len((out / "rejects.jsonl").read_bytes().splitlines()) == manifest.rejects
+
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    workers = {process for path, process in writers(out).items() if path not in before}
+    assert len(workers - {first}) == 2, "the other one, and the one that came in the place of the killed"
+
+    assert PASSPHRASE not in stderr
+    assert "Traceback" not in stderr
+    assert not list(folder.glob("pith-*"))
+    assert not list((tmp_path / "user").iterdir())
+
+
+def test_a_cluster_that_is_not_there_is_an_error_and_no_traceback(start_run: Start, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(b"".join(rows(10)))
+    run = start_run(tmp_path / "rows.jsonl", RAY_ADDRESS="127.0.0.1:1")
+    stdout, stderr = run.communicate(timeout=120)
+    assert (run.returncode, stdout) == (1, "")
+    assert "storage_failed: the cluster at 127.0.0.1:1 can't be reached" in stderr
+    assert "Traceback" not in stderr
