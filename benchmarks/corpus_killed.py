@@ -30,6 +30,7 @@ import stored  # noqa: E402
 
 import corpus_left  # noqa: E402
 from pith_builder import verify  # noqa: E402
+from pith_builder.corpus.into_folder import CHECKPOINT  # noqa: E402
 from pith_builder.store import Store  # noqa: E402
 from pith_builder.testing import make_seed, make_signer  # noqa: E402
 from pith_builder.testing.corpus import with_faults  # noqa: E402
@@ -108,7 +109,8 @@ class Job:
         return 0 if checkpoint is None else checkpoint.counts.rows
 
     def is_finished(self) -> bool:
-        return bool(corpus_left.counts_of(self.place).get("finished"))
+        checkpoint = corpus_left.checkpoint_of(self.place)
+        return checkpoint is not None and checkpoint.finished_at is not None
 
 
 class Killing:
@@ -169,21 +171,22 @@ def check(undisturbed: Job, killed: Job) -> str:
         rows += 1
         if one != other:
             raise SystemExit(f"row {rows} differs:\n{one}\n{other}")
-    if (counts := corpus_left.counts_of(undisturbed.place)) != corpus_left.counts_of(killed.place):
-        raise SystemExit(f"the runs came to {counts} and to {corpus_left.counts_of(killed.place)}")
-    if not counts["finished"]:
+    one, other = (corpus_left.checkpoint_of(job.place) for job in (undisturbed, killed))
+    if one is None or other is None or one.counts != other.counts:
+        raise SystemExit(f"the runs came to {one} and to {other}")
+    if not killed.is_finished():
         raise SystemExit("the run is not finished")
-    if others := [path.name for path in killed.notes.iterdir() if "partial" in path.name]:
+    if others := {path.name for path in killed.notes.iterdir() if path.name.startswith(".")} - {CHECKPOINT}:
         raise SystemExit(f"these files were left: {others}")
     told = f"{rows} rows or lines are equal but for times"
     return told if isinstance(killed.place, Path) else f"{told}, {check_store(killed.store)} records verify"
 
 
-def left(job: Job) -> Iterator[tuple[str, list[bytes]]]:
+def left(job: Job) -> Iterator[tuple[str, object]]:
     """What a run left: rows of the store or lines of the folder, and the notes beside them."""
     if isinstance(job.place, Path):
         return corpus_left.of_folder(job.place)
-    notes = [(name, [(job.notes / name).read_bytes()]) for name in ("rejects.jsonl", "repeats.jsonl")]
+    notes = [(name, (job.notes / name).read_bytes()) for name in ("rejects.jsonl", "repeats.jsonl")]
     return itertools.chain(notes, corpus_left.of_store(job.place))
 
 
