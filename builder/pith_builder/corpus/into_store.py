@@ -91,7 +91,6 @@ class IntoStore:
         )
         self._open = contextlib.ExitStack()
         self._thread = ThreadPoolExecutor(1)
-        self._open.callback(self._thread.shutdown)
         self._under_way: tuple[Checkpoint, Spool, Future[Checkpoint]] | None = None
 
     def begin(self, fresh: Checkpoint, *, restart: bool) -> Checkpoint:
@@ -138,7 +137,8 @@ class IntoStore:
         return last
 
     def close(self) -> None:
-        self._open.close()
+        with self._open:  # nobody else may go on while a merge is under way
+            self._thread.shutdown()
 
     # --- between the batches and the tables ---
 
