@@ -47,6 +47,10 @@ class Worker:
         self._signer: Deferred | None = None
         self._reader = Reader(job.inputs, job.size)
 
+    def close(self) -> None:
+        """Close what is open; the worker can go on all the same."""
+        self._reader.close()
+
     def __call__(self, batch: pa.Table) -> pa.Table:
         """The answers to a batch with columns `n` and `shard`: `answer` holds a Part or a PithError, pickled."""
         answers = [pickle.dumps(self._answer(row["n"], row["shard"])) for row in batch.to_pylist()]
