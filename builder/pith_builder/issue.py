@@ -36,8 +36,9 @@ class Issuer:
         row with a float), or what the signer raises.
         """
         canonical, _, receipt, created_at = self.sign(metadata)
+        paper = Paper.of(metadata, canonical)
         return _complete(
-            canonical, metadata, enrichment, receipt, self.profile, created_at=created_at, updated_at=created_at
+            canonical, paper, enrichment, receipt, self.profile, created_at=created_at, updated_at=created_at
         )
 
     def sign(self, metadata: PaperMetadata) -> Signed:
@@ -83,14 +84,21 @@ def updated(
     """
     if canonical_record(metadata) != record.canonical_record:
         raise ConflictingMetadata(f"these are not the metadata that {record.pith_number} was computed from")
+    return with_paper(record, Paper.of(metadata, record.canonical_record), enrichment, profile, clock)
+
+
+def with_paper(
+    record: PithRecord, paper: Paper, enrichment: Enrichment | None, profile: Profile, clock: Clock
+) -> PithRecord:
+    """As `updated`, of a paper block without headline that was built for the record's digest."""
     base_url = record.base_url or profile.base_url
 
     def rebuilt(builder_version: str, updated_at: str) -> PithRecord:
         if enrichment is None:
-            return _with_paper(record, metadata, builder_version, updated_at)
+            return _with_paper(record, paper, builder_version, updated_at)
         return _complete(
             record.canonical_record,
-            metadata,
+            paper,
             enrichment,
             record.receipt,
             Profile(base_url, builder_version),
@@ -105,15 +113,15 @@ def updated(
     return rebuilt(profile.builder_version, times.record_time(readings.next()))
 
 
-def _with_paper(record: PithRecord, metadata: PaperMetadata, builder_version: str, updated_at: str) -> PithRecord:
-    paper = Paper.of(metadata, record.canonical_record, record.paper.headline)
+def _with_paper(record: PithRecord, paper: Paper, builder_version: str, updated_at: str) -> PithRecord:
+    paper = msgspec.structs.replace(paper, headline=record.paper.headline)
     graph = msgspec.structs.replace(record.graph_snapshot, paper=paper, builder_version=builder_version)
     return record.replace(paper=paper, graph_snapshot=graph, updated_at=updated_at)
 
 
 def _complete(
     canonical: CanonicalRecord,
-    metadata: PaperMetadata,
+    paper: Paper,
     enrichment: Enrichment | None,
     receipt: Receipt,
     profile: Profile,
@@ -122,7 +130,8 @@ def _complete(
     updated_at: str,
     layout: dict[str, Any] | None = None,
 ) -> PithRecord:
-    paper = Paper.of(metadata, canonical, enrichment.headline if enrichment else "")
+    if enrichment is not None:
+        paper = msgspec.structs.replace(paper, headline=enrichment.headline)
     record = assemble(
         canonical,
         paper,

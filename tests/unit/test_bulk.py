@@ -62,7 +62,7 @@ def new(record: PithRecord) -> NewRecord:
 
 def insert(store: Store, *records: PithRecord) -> set[bytes]:
     with writing(store.engine) as connection:
-        return bulk.insert(connection, [new(record) for record in records], COMMON)
+        return bulk.insert(connection, sorted(map(new, records)), COMMON)
 
 
 def rows(store: Store) -> list[tuple[Any, ...]]:

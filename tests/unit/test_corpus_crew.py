@@ -94,22 +94,20 @@ def test_a_worker_that_is_killed_takes_nothing_along(crew: Callable[..., Crew], 
                 os.kill(process, signal.SIGKILL)
     assert found == given
     assert len(set(killed)) == (2 if which == "one" else 4)
-    assert not set(killed) & set(ours.process_ids())
+    ours.stop()
+    assert not any(map(_runs, killed))
 
 
 def test_workers_that_always_die_end_the_run(crew: Callable[..., Crew], monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = crew(1)
-    submitted = module.ProcessPoolExecutor.submit
+    answer = module._Worker.answer
 
-    def submit_and_kill(pool: Any, task: Any, *arguments: Any) -> Any:
-        future = submitted(pool, task, *arguments)
-        if arguments:
-            os.kill(next(iter(pool._processes)), signal.SIGKILL)
-        return future
+    def killed(worker: Any, chunk: Chunk) -> Any:
+        os.kill(worker.process_id, signal.SIGKILL)
+        return answer(worker, chunk)
 
-    monkeypatch.setattr(module.ProcessPoolExecutor, "submit", submit_and_kill)
-    with pytest.raises(WorkersDied, match="several times in a row") as died:
-        list(ours.results(iter(chunks(1))))
+    monkeypatch.setattr(module._Worker, "answer", killed)
+    with pytest.raises(WorkersDied, match="several times over the rows behind line 0") as died:
+        list(crew(1).results(iter(chunks(1))))
     assert "memory" in died.value.hint
 
 

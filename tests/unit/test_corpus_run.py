@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,12 +14,15 @@ import msgspec
 import pytest
 
 from pith_builder import Enrichment, Issuer, Profile, Provenance, canonical_record, verify
+from pith_builder.corpus import into_store as into_store_module
 from pith_builder.corpus import run as run_module
 from pith_builder.corpus import snapshot as snapshot_module
+from pith_builder.corpus.beside import Beside
 from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, Counts, RunSettings
 from pith_builder.corpus.into_folder import CHECKPOINT, IntoFolder
 from pith_builder.corpus.into_store import IntoStore
 from pith_builder.corpus.manifest import Manifest
+from pith_builder.corpus.merging import Merging
 from pith_builder.corpus.numbered import NumberedReceipt
 from pith_builder.corpus.run import Interrupted, Run, TooManyRejects
 from pith_builder.corpus.snapshot import InputChanged, opened
@@ -38,10 +42,11 @@ DAY = timedelta(days=1)
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks of about six rows, batches of two chunks."""
+    """Chunks of about six rows, batches of two chunks, and two batches that go into the tables together."""
     monkeypatch.setattr(snapshot_module, "CHUNK", 10_000)
     monkeypatch.setattr(run_module, "CHUNK", 10_000)
     monkeypatch.setattr(run_module, "BATCH", 2)
+    monkeypatch.setattr(into_store_module, "MERGE", 40_000)
 
 
 class Corpus:
@@ -358,6 +363,26 @@ def test_a_run_that_stops_behind_any_batch_ends_as_one_that_never_did(tmp_path: 
         assert stored(corpus) == stored(undisturbed)
 
 
+def test_a_merge_that_was_under_way_is_done_again(into_store: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a kill: what came in while it was under way is in the spool behind."""
+    into_store.write(*damaged_corpus())
+    begun = threading.Event()
+
+    def interrupted(*_: Any) -> Any:
+        begun.set()
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Merging, "merge", interrupted)
+        into_store.run(steps=3)
+    assert begun.is_set()
+    assert into_store.checkpoint.counts.rows > 30
+    assert into_store.numbers() == set()
+    monkeypatch.setattr(into_store_module, "MERGE", 10**9)
+    assert into_store.run() == Counts(rows=64, issued=60, updated=1, stored=1, rejected=2, repeated=2)
+    assert len(into_store.numbers()) == 60
+
+
 def test_what_was_written_behind_the_checkpoint_is_cut_back(corpus: Corpus) -> None:
     corpus.write(*damaged_corpus())
     corpus.run(steps=1)
@@ -376,23 +401,18 @@ def test_a_stop_that_is_asked_for_ends_behind_a_batch(corpus: Corpus) -> None:
     assert corpus.run().rows == 64
 
 
-@pytest.mark.parametrize("after", ["rejects are named", "receipts are named"])
-def test_an_end_that_was_interrupted_is_done_again(corpus: Corpus, after: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", ["find_repeats", "finish", "clear"])
+def test_an_end_that_was_interrupted_is_done_again(corpus: Corpus, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus.write(*damaged_corpus())
-    last = "pith_builder.corpus.beside.Beside.finish" if after == "receipts are named" else _end_of(corpus)
     with monkeypatch.context() as patch:
-        patch.setattr(last, _killed)
+        patch.setattr(Beside, step, _killed)
         with pytest.raises(RuntimeError):
             corpus.run()
-    assert corpus.run() == corpus.checkpoint.counts
+    corpus.run()
     assert corpus.checkpoint.finished_at
     assert len(corpus.numbers()) == 60
     assert len(corpus.rejects.read_bytes().splitlines()) == 2
-    assert not list(corpus.rejects.parent.rglob("*.partial"))
-
-
-def _end_of(corpus: Corpus) -> str:
-    return "pith_builder.corpus.into_folder.Manifest.write" if corpus.store is None else "pith_builder.store.runs.move"
+    assert not list(corpus.rejects.parent.glob("*.partial")) + list(corpus.rejects.parent.glob(".*.partial"))
 
 
 def _killed(*_: Any, **__: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from pith_builder import files
@@ -19,10 +20,18 @@ class Beside:
         self._repeats = rejects.with_name(f"{rejects.stem}.repeats.jsonl")
         if rejects.name == "rejects.jsonl":
             self._repeats = rejects.with_name("repeats.jsonl")
+        self._lock = rejects.with_name(f".{rejects.name}.lock")
+        self._locked = contextlib.ExitStack()
+
+    def lock(self) -> None:
+        """Keep other runs away until `close`: before the checkpoint is read that is gone on from. Raises FileFailed."""
+        files.make_folder(self._lock.parent, 0o755)
+        hint = "another run writes there; let it end first"
+        self._locked.enter_context(files.locked(self._lock, wait=False, hint=hint))
+        self._locked.callback(self._lock.unlink, missing_ok=True)
 
     def open(self, sizes: dict[str, int]) -> None:
         """Go on behind these sizes. Raises FileFailed."""
-        files.make_folder(self._rejects.path.parent, 0o755)
         self._rejects.open(sizes.get("rejects", 0))
         self._entries.open(sizes.get("entries", 0))
 
@@ -48,5 +57,7 @@ class Beside:
         self._entries.discard()
 
     def close(self) -> None:
-        self._rejects.close()
-        self._entries.close()
+        """Leave the files as they are, and let other runs in."""
+        with self._locked:
+            self._rejects.close()
+            self._entries.close()

@@ -49,7 +49,8 @@ class Counts(msgspec.Struct, frozen=True):
 class Checkpoint(msgspec.Struct, frozen=True):
     """How far a run is. Times are in receipt form; `sizes` are those of the files that grow beside it, in bytes.
 
-    `resumed_at` and what follows it say since when, and from where on, the process works that is at it.
+    `merges` is how often a store has taken records over; `resumed_at` and what follows it say since when, and from
+    where on, the process works that is at it.
     """
 
     input_name: str
@@ -64,6 +65,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     place: Place = Place()
     counts: Counts = Counts()
     sizes: dict[str, int] = {}
+    merges: int = 0
     finished_at: str | None = None
 
     @classmethod

@@ -1,7 +1,10 @@
 """The processes that sign: each takes the key from its own source, and gives what came of a chunk.
 
-Chunks go out ahead and come back in their order. A worker that is killed takes nothing along: the chunks that were out
-are given out again. Workers end with their parent, however it ends.
+Chunks go out ahead and come back in their order. A worker that is killed takes nothing along: another one takes its
+place, and its chunk. Workers end with their parent, however it ends.
+
+Every worker has a pipe of its own, whose other end nobody else holds, and so its death is seen even in the middle of a
+message. (A pool of the standard library has one pipe for all results, and waits for ever for the rest of a message.)
 """
 
 from __future__ import annotations
@@ -11,32 +14,32 @@ import gc
 import itertools
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
-from multiprocessing.synchronize import Lock
+from queue import SimpleQueue
 
 import msgspec
 
 from pith_builder.corpus.snapshot import Chunk
 from pith_builder.corpus.work import Done, Shape, work
-from pith_builder.errors import KeyUnfit, KeyUnusable, StorageFailed
+from pith_builder.errors import KeyUnfit, PithError, StorageFailed
 from pith_builder.published import Profile
 from pith_builder.signers import Deferred
 from pith_builder.signers.active import KeySource
 from pith_builder.signing import fingerprint
 
 _AHEAD = 3  # chunks given out for each worker
-_DEATHS_IN_A_ROW = 3
+_TRIES = 3  # for a chunk
 
 
 class WorkersDied(StorageFailed):
-    """Workers ended again and again before they had done anything: killed, or out of memory."""
+    """Workers ended again and again over the same rows: killed, or out of memory."""
 
     code = "workers_died"
 
@@ -52,119 +55,170 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Crew:
-    """`count` workers. `passphrases` are those that the parent was given, by key id; they go through a pipe."""
+    """`count` workers. `passphrases` are those that the parent was given, by key id; they go through the pipes."""
 
     def __init__(self, plan: Plan, count: int, passphrases: dict[str, bytes]) -> None:
         self._plan, self.count, self._passphrases = plan, count, passphrases
-        self._pool: ProcessPoolExecutor | None = None
+        # Twice as many, so that one is ready for each worker while another reads its answer.
+        self._threads = ThreadPoolExecutor(2 * count)
+        self._workers: set[_Worker] = set()
+        self._idle: SimpleQueue[_Worker | None] = SimpleQueue()  # None stands for one that is still to be started
+        for _ in range(count):
+            self._idle.put(None)
+        self._unlocking = threading.Lock()
+        self._stopped = False
 
     def results(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, Done]]:
         """What comes of the chunks, in their order. Raises KeyUnusable, WorkersDied, and what reading raises."""
-        taken: deque[Chunk] = deque()
-        out: deque[Future[Done]] = deque()
-        deaths = 0
+        out: deque[tuple[Chunk, Future[Done]]] = deque()
         while True:
-            taken.extend(itertools.islice(chunks, _AHEAD * self.count - len(taken)))
-            if not taken:
+            for chunk in itertools.islice(chunks, _AHEAD * self.count - len(out)):
+                out.append((chunk, self._threads.submit(self._do, chunk)))
+            if not out:
                 return
-            try:
-                pool = self._running()
-                out.extend(pool.submit(_work, chunk) for chunk in itertools.islice(taken, len(out), None))
-                done = out[0].result()
-            except BrokenProcessPool:
-                out.clear()
-                self.stop()
-                deaths += 1
-                if deaths == _DEATHS_IN_A_ROW:
-                    raise WorkersDied(
-                        "the workers were killed several times in a row",
-                        hint="look at the machine's memory; the same command goes on, with fewer --workers",
-                    ) from None
-                continue
-            deaths = 0
-            out.popleft()
-            yield taken.popleft(), done
+            chunk, future = out.popleft()
+            yield chunk, future.result()
 
     def process_ids(self) -> list[int]:
         """The workers that run now."""
-        return [] if self._pool is None else list(self._pool._processes or ())
+        return [worker.process_id for worker in self._workers.copy()]
 
     def stop(self) -> None:
         """End the workers; what they are at is lost."""
-        if self._pool is not None:
-            processes = list((self._pool._processes or {}).values())
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.kill()
-            for process in processes:
-                process.join()
-            self._pool = None
+        self._stopped = True
+        for worker in self._workers.copy():
+            worker.kill()
+        for _ in range(2 * self.count):  # for threads that wait
+            self._idle.put(None)
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self._workers.copy():
+            self._remove(worker)
 
-    def _running(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            receiving, sending = context.Pipe(duplex=False)
-            self._pool = ProcessPoolExecutor(self.count, context, _begin, (self._plan, receiving, context.Lock()))
-            with _interrupts_ignored():  # which the workers inherit: only the parent is to be told
-                for future in [self._pool.submit(_nothing) for _ in range(self.count)]:
-                    sending.send(self._passphrases)
-                    future.result()
-            receiving.close()
-            sending.close()
-        return self._pool
+    # --- in a thread ---
+
+    def _do(self, chunk: Chunk) -> Done:
+        for _ in range(_TRIES):
+            worker = self._taken()
+            try:
+                answer = worker.answer(chunk)
+            except (EOFError, OSError):  # it was killed
+                self._remove(worker)
+                self._idle.put(None)
+                continue
+            self._idle.put(worker)
+            done: Done | Exception = pickle.loads(answer)  # noqa: S301  # from a process of our own
+            if isinstance(done, Exception):
+                raise done
+            return done
+        raise WorkersDied(
+            f"the workers were killed several times over the rows behind line {chunk.begin.line}",
+            hint="look at the machine's memory; the same command goes on, with fewer --workers",
+        )
+
+    def _taken(self) -> _Worker:
+        """A worker that has nothing to do, or a new one."""
+        worker = self._idle.get()
+        if self._stopped:
+            raise CancelledError
+        if worker is not None and worker.is_alive():
+            return worker
+        if worker is not None:
+            self._remove(worker)
+        worker = _Worker(self._plan)
+        self._workers.add(worker)
+        with self._unlocking, contextlib.suppress(EOFError, OSError):  # killed already, as the next question will tell
+            worker.unlock(self._passphrases)
+        return worker
+
+    def _remove(self, worker: _Worker) -> None:
+        worker.kill()
+        worker.join()
+        self._workers.discard(worker)
+
+
+class _Worker:
+    """A process that signs, seen from the parent."""
+
+    def __init__(self, plan: Plan) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(plan, theirs), daemon=True)
+        with _interrupts_held_back():  # which the process inherits: only the parent is to be told
+            self._process.start()
+        theirs.close()
+        self.process_id = self._process.pid or 0
+
+    def unlock(self, passphrases: dict[str, bytes]) -> None:
+        """Let it open the key, and wait until it has. Raises OSError or EOFError where it has ended."""
+        self._connection.send(passphrases)
+        self._connection.recv()
+
+    def answer(self, chunk: Chunk) -> bytes:
+        """What comes of a chunk, pickled. Raises OSError or EOFError where the process has ended."""
+        self._connection.send(chunk)
+        return self._connection.recv_bytes()
+
+    def is_alive(self) -> bool:
+        return self._process.is_alive()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def join(self) -> None:
+        self._process.join()
+        self._connection.close()
 
 
 @contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _interrupts_held_back() -> Iterator[None]:
+    """An interrupt that comes meanwhile comes at the end."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # --- in a worker ------------------------------------------------------------------------------------------------
 
 
-class _Worker:
-    """What a worker has: its plan and the signer, or why there is none."""
+def _serve(plan: Plan, connection: Connection) -> None:
+    """Make this process a worker. Keys are unlocked one after another, since that takes memory."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    gc.freeze()  # rows hold no cycles: looking for some among many new objects would take a tenth of the time
+    gc.set_threshold(200_000)
+    with contextlib.suppress(EOFError, OSError):  # the parent has ended
+        signs = _Signs(plan, connection.recv())
+        connection.send(None)
+        while True:
+            connection.send(signs.answer(connection.recv()))
+
+
+class _Signs:
+    """What does the work in a worker: its plan and the signer, or why there is none."""
 
     def __init__(self, plan: Plan, passphrases: dict[str, bytes]) -> None:
         self._plan = plan
-        self._signer: Deferred | KeyUnusable
+        self._signer: Deferred | PithError
         try:
             self._signer = plan.keys.signer(passphrases.__getitem__, _now)
             if fingerprint(self._signer.public_key) != plan.key_fingerprint:
                 raise KeyUnfit("the ring has another active key now", hint="run the command again")
             self._signer.opened()
-        except KeyUnusable as error:
+        except PithError as error:
             self._signer = error
 
-    def work(self, chunk: Chunk) -> Done:
-        """Do a chunk. Raises KeyUnusable."""
-        if isinstance(self._signer, KeyUnusable):
-            raise self._signer
-        self._signer.confirm()
-        plan = self._plan
-        return work(chunk, self._signer.opened(), plan.profile, _now, plan.shape, plan.name)
-
-
-_worker: _Worker | None = None
-
-
-def _begin(plan: Plan, passphrases: Connection, one_at_a_time: Lock) -> None:
-    """Make this process a worker. Keys are unlocked one after another, since that takes memory."""
-    global _worker  # noqa: PLW0603  # a process is one worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    gc.freeze()  # rows hold no cycles: looking for some among many new objects would take a tenth of the time
-    gc.set_threshold(200_000)
-    with one_at_a_time:
-        _worker = _Worker(plan, passphrases.recv())
+    def answer(self, chunk: Chunk) -> Done | Exception:
+        """What comes of a chunk, or what is to be raised in the parent."""
+        if isinstance(self._signer, PithError):
+            return self._signer
+        try:
+            self._signer.confirm()
+            plan = self._plan
+            return work(chunk, self._signer.opened(), plan.profile, _now, plan.shape, plan.name)
+        except Exception as error:
+            return error
 
 
 def _end_with_parent() -> None:
@@ -172,15 +226,6 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _nothing() -> None:
-    pass
-
-
-def _work(chunk: Chunk) -> Done:
-    assert _worker is not None  # noqa: S101  # _begin has run
-    return _worker.work(chunk)
 
 
 def _now() -> datetime:

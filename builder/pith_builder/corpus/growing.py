@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -20,17 +19,15 @@ class Growing:
         self._file: BinaryIO | None = None
 
     def open(self, size: int) -> None:
-        """Go on behind the first `size` bytes, of the finished file too; nobody else may write meanwhile.
+        """Go on behind the first `size` bytes, of the finished file too.
 
-        Raises FileFailed, also where so many bytes are not there, or another process writes.
+        Raises FileFailed, also where so many bytes are not there.
         """
         with files.failing("write the file", self.partial):
             if size and not self.partial.exists() and self.path.exists():
                 self.path.rename(self.partial)  # it was the end of the run that was interrupted
             descriptor = os.open(self.partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._file = os.fdopen(descriptor, "r+b")
-        with files.failing("write the file", self.partial, hint="another run writes there; let one end first"):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with files.failing("write the file", self.partial):
             if os.fstat(descriptor).st_size < size:
                 raise FileFailed(

@@ -53,21 +53,30 @@ class IntoFolder:
 
     def begin(self, fresh: Checkpoint, *, restart: bool) -> Checkpoint:
         files.make_folder(self._folder, 0o755)
+        self._check_own()
+        self._beside.lock()
         found = read_checkpoint(self._folder)
-        if found is None and (others := sorted(self._folder.iterdir())):
-            raise FileFailed(
-                f"there are other files in it, such as {others[0].name}", hint="name a folder that is new or empty"
-            ).at(file=str(self._folder))
         if found is None or restart:
+            found = fresh
+            self._save(found)  # before there is any other file, by which the folder would be somebody else's
             with files.failing("remove the file", self._folder / MANIFEST):
                 (self._folder / MANIFEST).unlink(missing_ok=True)
-            found = fresh
         found.check_same(fresh)
         if found.finished_at is None:
             self._receipts.open(found.sizes.get("receipts", 0))
             self._beside.open(found.sizes)
-            self._save(found)
+        else:
+            self._clear()
         return found
+
+    def _check_own(self) -> None:
+        """Raise FileFailed where the folder holds something, and no run: hidden files don't count."""
+        with files.failing("read the folder", self._folder):
+            others = sorted(path.name for path in self._folder.iterdir() if not path.name.startswith("."))
+        if others and not self._kept.exists():
+            raise FileFailed(
+                f"there are other files in it, such as {others[0]}", hint="name a folder that is new or empty"
+            ).at(file=str(self._folder))
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
         for _, done in batch:
@@ -77,6 +86,9 @@ class IntoFolder:
         counts = reached.counts.plus(counted(batch)).plus(issued)
         reached = msgspec.structs.replace(reached, counts=counts, sizes=sizes)
         self._save(reached)
+        return reached
+
+    def pause(self, reached: Checkpoint) -> Checkpoint:
         return reached
 
     def finish(self, last: Checkpoint) -> Checkpoint:
@@ -92,10 +104,16 @@ class IntoFolder:
         listed = ListedFile.of(self._folder, RECEIPTS, counts.issued)
         Manifest.of("receipts", [listed], counts.rejected).write(self._folder)
         self._save(last)
-        self._beside.clear()
-        with files.failing("remove the file", self._receipts.partial):
-            self._receipts.partial.unlink(missing_ok=True)
+        self._clear()
         return last
+
+    def _clear(self) -> None:
+        """Take away what a finished run has left, and what its killed processes did."""
+        self._receipts.discard()
+        self._beside.clear()
+        with files.failing("remove the file", self._folder):
+            for temporary in self._folder.glob(".*.partial"):
+                temporary.unlink()
 
     def _write_once(self, superseded: set[int]) -> None:
         """Write the lines to their place without these; the partial file stays until the end is noted."""

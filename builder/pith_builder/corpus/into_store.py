@@ -1,49 +1,56 @@
-"""A corpus into a store: a batch and its checkpoint in one transaction."""
+"""A corpus into a store: what is signed goes into a spool, and from there, sorted, into the tables.
+
+A batch is on the disk when it is committed: in the spool, with a checkpoint in a file beside it. The records of a
+quarter of a gigabyte of input then go into the tables together, in one transaction with a checkpoint in the store; this
+is done in a thread, while the next batches come. Whoever goes on takes the later checkpoint, and what is in the spools.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from bisect import bisect_right
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import sqlalchemy as sa
 
-from pith_builder import times
+from pith_builder import files, times
 from pith_builder.corpus.beside import Beside
 from pith_builder.corpus.checkpoint import Checkpoint, Counts
+from pith_builder.corpus.merging import Merging
+from pith_builder.corpus.snapshot import CHUNK
+from pith_builder.corpus.spool import Spool, frame
 from pith_builder.corpus.targets import Batch, counted
 from pith_builder.corpus.work import Item
 from pith_builder.issue import Signed
-from pith_builder.metadata import PaperMetadata, Provenance
+from pith_builder.metadata import PaperMetadata
 from pith_builder.published import Profile, Surroundings
 from pith_builder.record import Paper
 from pith_builder.signing import Signer, fingerprint
 from pith_builder.snapshot import build_snapshot
-from pith_builder.sources.papers import provenance, read_value
+from pith_builder.sources.papers import provenance
 from pith_builder.sources.pieces import Piece
 from pith_builder.store import bulk, runs
 from pith_builder.store.bulk import NewRecord
 from pith_builder.store.database import writing
-from pith_builder.store.store import Change, Store, paper_and_snapshot
+from pith_builder.store.runs import KeptRun
+from pith_builder.store.store import Store, paper_and_snapshot
 from pith_builder.times import Clock
 
-#: The fields of a NewRecord, and where its row stands in the input: offset and size in bytes. A plain tuple, since one
-#: with names takes twice as long from process to process.
-StoreItem = tuple[Any, ...]
+#: After so many bytes of input its records are taken over into the tables, about 150,000 together.
+MERGE = 240 * CHUNK
 
 
 def store_item(name: str, begun: datetime) -> Item:
-    """The shape of items that go into a store."""
+    """The shape of items that go into a store: a record as it stands in the spool."""
     fetched_at, recorded_at = times.seconds(begun), times.receipt_time(begun)
 
-    def item(signed: Signed, metadata: PaperMetadata, value: dict[str, Any], piece: Piece) -> StoreItem:
+    def item(signed: Signed, metadata: PaperMetadata, value: dict[str, Any], piece: Piece) -> bytes:
         canonical, digest, receipt, created_at = signed
         paper = Paper.of(metadata, canonical)
         said = provenance(value, piece.data, name, fetched_at)
-        return (
+        record = NewRecord(
             digest,
             signed.number.suffix,
             canonical.source.id,
@@ -55,11 +62,18 @@ def store_item(name: str, begun: datetime) -> Item:
             msgspec.json.encode(said),
             *paper_and_snapshot(build_snapshot(paper, canonical, None, receipt.builder_version)),
             msgspec.json.encode(receipt),
-            piece.offset,
-            len(piece.data),
         )
+        return frame(record)
 
     return item
+
+
+class Staged(msgspec.Struct, frozen=True):
+    """How far a run is beyond its checkpoint in the store: `reached`, and `due`, up to where a merge was under way."""
+
+    run: int
+    reached: Checkpoint
+    due: Checkpoint | None
 
 
 class IntoStore:
@@ -76,26 +90,38 @@ class IntoStore:
             profile.builder_version,
         )
         self._open = contextlib.ExitStack()
+        self._thread = ThreadPoolExecutor(1)
+        self._under_way: tuple[Checkpoint, Spool, Future[Checkpoint]] | None = None
 
     def begin(self, fresh: Checkpoint, *, restart: bool) -> Checkpoint:
         kept = runs.latest(self._engine)
-        if kept is None or kept.finished_at is not None or restart:
-            kept = runs.begin(self._engine, fresh.to_json(), fresh.begun_at)
-        checkpoint = Checkpoint.read(kept.checkpoint)
-        checkpoint.check_same(fresh)
-        self._run = kept
-        self._beside = Beside(Path(checkpoint.rejects))
+        unfinished = None if kept is None or kept.finished_at is not None or restart else kept
+        merged = fresh if unfinished is None else Checkpoint.read(unfinished.checkpoint)
+        merged.check_same(fresh)
+        self._rejects = Path(merged.rejects)
+        self._beside = Beside(self._rejects)
         self._open.callback(self._beside.close)
-        self._beside.open(checkpoint.sizes)
-        return checkpoint
+        self._beside.lock()
+        if runs.latest(self._engine) != kept:
+            raise runs.elsewhere()
+        self._run = unfinished or runs.begin(self._engine, fresh.to_json(), fresh.begun_at)
+        self._merged = merged
+        self._merging = Merging(self._common, self._profile, self._clock, merged.begun_at)
+        return self._go_on(read_staged(self._run, merged))
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
         sizes = self._beside.write(batch)
-        with writing(self._engine) as connection:
-            counts = reached.counts.plus(counted(batch)).plus(self._write(connection, batch, reached))
-            reached = msgspec.structs.replace(reached, counts=counts, sizes=sizes)
-            self._run = runs.move(connection, self._run, reached.to_json(), None)
+        sizes["records"] = self._spool.add(frame for _, done in batch for frame in done.items)
+        reached = msgspec.structs.replace(reached, counts=reached.counts.plus(counted(batch)), sizes=sizes)
+        if batch[0][0].begin.offset // MERGE != reached.place.offset // MERGE:
+            return self._hand_over(reached)
+        self._stage(reached)
         return reached
+
+    def pause(self, reached: Checkpoint) -> Checkpoint:
+        self._hand_over(reached)
+        self._await()
+        return self._merged
 
     def finish(self, last: Checkpoint) -> Checkpoint:
         found = self._beside.find_repeats()
@@ -105,60 +131,112 @@ class IntoStore:
         with writing(self._engine) as connection:
             self._run = runs.move(connection, self._run, last.to_json(), last.finished_at)
         self._beside.clear()
+        self._spool.discard()
+        with files.failing("remove the file", self._rejects.parent):
+            _staged_path(self._rejects).unlink(missing_ok=True)
         return last
 
     def close(self) -> None:
-        self._open.close()
+        with self._open:  # nobody else may go on while a merge is under way
+            self._thread.shutdown()
 
-    # --- one batch ---
+    # --- between the batches and the tables ---
 
-    def _write(self, connection: sa.Connection, batch: Batch, reached: Checkpoint) -> Counts:
-        items: list[StoreItem] = [item for _, done in batch for item in done.items]
-        given = [NewRecord._make(item[:-2]) for item in items]
-        known = bulk.known(connection, [record.arxiv_id for record in given])
-        new: dict[bytes, NewRecord] = {}
-        again: list[tuple[str, int]] = []
-        to_compare: set[int] = set()
-        for n, record in enumerate(given):
-            there = next((k for k in known.get(record.arxiv_id, ()) if k.digest == record.digest), None)
-            if there is None and record.digest not in new:
-                new[record.digest] = record
-            elif there is None or not there.is_plain or there.paper != record.paper:
-                to_compare.add(n)
-            elif record.said_at is not None and record.said_at > (there.said_at or ""):
-                again.append((record.said_at, there.row_id))
-        inserted = bulk.insert(connection, list(new.values()), self._common)
-        if raced := new.keys() - inserted:  # others have put these in since we looked
-            to_compare |= {n for n, record in enumerate(given) if record.digest in raced}
-        compared = bulk.row_ids(connection, [given[n].digest for n in to_compare])
-        bulk.lock(connection, [*compared, *(row_id for _, row_id in again)])
-        bulk.say_again(connection, again)
-        rows = _Rows(batch)
-        updated = sum(
-            self._compare(connection, given[n], rows.at(*items[n][-2:]), reached.begun_at) for n in sorted(to_compare)
-        )
-        return Counts(issued=len(inserted), updated=updated, stored=len(items) - len(inserted) - updated)
+    def _go_on(self, staged: Staged | None) -> Checkpoint:
+        """Open the files where the run stopped, and begin a merge again that was under way."""
+        merged = self._merged
+        reached = merged if staged is None else staged.reached
+        due = staged.due if staged is not None and _is_beyond(staged.due, merged) else None
+        live = [merged.merges] if due is None else [merged.merges, merged.merges + 1]
+        self._discard_spools({_spool_path(self._rejects, number).name for number in live})
+        self._beside.open(reached.sizes)
+        if due is not None:
+            self._submit(self._opened(merged.merges, due), due)
+        self._spool = self._opened(live[-1], reached)
+        return reached
 
-    def _compare(self, connection: sa.Connection, record: NewRecord, row: bytes, begun_at: str) -> bool:
-        """Whether the row changes its record, which is there already; then it is changed."""
-        _, metadata = read_value(row)
-        said = msgspec.json.decode(record.provenance, type=Provenance)
-        change = Change(
-            *(connection, record.digest, metadata, said, self._profile, self._clock, None), input_since=begun_at
-        )
-        if not change.is_none:
-            change.write(connection)
-        return change.after is not change.before
+    def _discard_spools(self, live: set[str]) -> None:
+        """Take spools away that were merged before they could be, or are of a run that was given up."""
+        with files.failing("remove the file", self._rejects.parent):
+            for path in self._rejects.parent.iterdir():
+                is_spool = path.name.startswith(_spool_path(self._rejects, 0).name.removesuffix("0"))
+                if is_spool and path.name.removesuffix(".partial") not in live:
+                    path.unlink()
+
+    def _opened(self, number: int, checkpoint: Checkpoint) -> Spool:
+        spool = Spool(_spool_path(self._rejects, number))
+        self._open.callback(spool.close)
+        spool.open(checkpoint.sizes.get("records", 0))
+        return spool
+
+    def _stage(self, reached: Checkpoint) -> None:
+        due = None if self._under_way is None else self._under_way[0]
+        staged = Staged(self._run.id, reached, due)
+        files.replace(_staged_path(self._rejects), msgspec.json.encode(staged))
+
+    def _hand_over(self, reached: Checkpoint) -> Checkpoint:
+        """Let the records of the spool go into the tables, and begin a new spool."""
+        self._await()
+        self._submit(self._spool, reached)
+        number = self._merged.merges + 1
+        reached = msgspec.structs.replace(reached, sizes=reached.sizes | {"records": 0}, merges=number)
+        self._spool = self._opened(number, reached)
+        self._stage(reached)
+        return reached
+
+    def _submit(self, spool: Spool, due: Checkpoint) -> None:
+        self._under_way = due, spool, self._thread.submit(self._merge, spool, due, self._merged.counts)
+
+    def _merge(self, spool: Spool, due: Checkpoint, before: Counts) -> Checkpoint:
+        """In the thread: the records of a spool into the tables, and the checkpoint behind them."""
+        with writing(self._engine) as connection:
+            counts = self._merging.merge(connection, spool).plus(before)
+            counts = msgspec.structs.replace(counts, rows=due.counts.rows, rejected=due.counts.rejected)
+            sizes, number = due.sizes | {"records": 0}, self._merged.merges + 1
+            merged = msgspec.structs.replace(due, counts=counts, sizes=sizes, merges=number)
+            self._run = runs.move(connection, self._run, merged.to_json(), None)
+        return merged
+
+    def _await(self) -> None:
+        """Wait for the merge that is under way. Raises what it has raised."""
+        if self._under_way is not None:
+            _, spool, future = self._under_way
+            self._merged = future.result()
+            self._under_way = None
+            spool.discard()
 
 
-class _Rows:
-    """The rows of a batch as they stand in the input."""
+def newest_run(store: Store) -> Checkpoint | None:
+    """How far the newest run of a store is, as well as can be told here; None where there was none."""
+    kept = runs.latest(store.engine)
+    if kept is None:
+        return None
+    merged = Checkpoint.read(kept.checkpoint)
+    staged = read_staged(kept, merged)
+    if staged is None or kept.finished_at is not None:
+        return merged
+    rows, rejected = staged.reached.counts.rows, staged.reached.counts.rejected
+    counts = msgspec.structs.replace(merged.counts, rows=rows, rejected=rejected)
+    return msgspec.structs.replace(staged.reached, counts=counts)
 
-    def __init__(self, batch: Batch) -> None:
-        self._chunks = [chunk for chunk, _ in batch]
-        self._begins = [chunk.begin.offset for chunk in self._chunks]
 
-    def at(self, offset: int, size: int) -> bytes:
-        """The row that stands there."""
-        chunk = self._chunks[bisect_right(self._begins, offset) - 1]
-        return chunk.data[(start := offset - chunk.begin.offset) : start + size]
+def read_staged(run: KeptRun, merged: Checkpoint) -> Staged | None:
+    """How far a run is beyond its checkpoint in the store; None where it isn't, or where nobody here knows."""
+    path = _staged_path(Path(merged.rejects))
+    try:
+        staged = msgspec.json.decode(path.read_bytes(), type=Staged)
+    except (OSError, msgspec.MsgspecError):  # of a run on another machine, or of none
+        return None
+    return staged if staged.run == run.id and _is_beyond(staged.reached, merged) else None
+
+
+def _is_beyond(checkpoint: Checkpoint | None, other: Checkpoint) -> bool:
+    return checkpoint is not None and checkpoint.place.offset > other.place.offset
+
+
+def _staged_path(rejects: Path) -> Path:
+    return rejects.with_name(f".{rejects.name}.staged")
+
+
+def _spool_path(rejects: Path, number: int) -> Path:
+    return rejects.with_name(f".{rejects.name}.records-{number}")

@@ -1,8 +1,8 @@
 """A run over a corpus: chunks go to the workers and come back, batches go to the target, and the checkpoint moves.
 
-Batches end where their number of chunks is full, which follows from the input alone, so the same rows are written
-together however often a run was interrupted and however many workers there are. (After half a minute a batch ends
-sooner: a slow signer's work is not to be lost.)
+Batches end at multiples of a number of bytes, or where they have very many rows. Both follow from the input alone, so
+the same rows are written together however often a run was interrupted and however many workers there are. (After half
+a minute a batch ends sooner: a slow signer's work is not to be lost.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from pith_builder.corpus.work import Done
 from pith_builder.errors import InvalidMetadata, Refused
 from pith_builder.times import Clock
 
-BATCH = 24
+BATCH = 16  # chunks
+_MOST_ROWS = 2**16
 _LONGEST_SECONDS = 30
 
 #: What comes of chunks, in their order, whoever does the work.
@@ -75,25 +76,30 @@ class Run:
             self._stop_where_asked()
         if self.checkpoint.counts.rows == 0:
             raise InvalidMetadata([("", "there is no paper in it")]).at(file=self._snapshot.name)
+        self.checkpoint = self._target.pause(self.checkpoint)
         finished = msgspec.structs.replace(self.checkpoint, finished_at=self._now())
         self.checkpoint = self._target.finish(finished)
         yield self.checkpoint
 
     def _batches(self) -> Iterator[Batch]:
         batch: Batch = []
-        begun = time.monotonic()
+        rows, begun = 0, time.monotonic()
         for chunk, done in self._results(self._snapshot.chunks(self.checkpoint.place)):
             batch.append((chunk, done))
-            is_full = chunk.end.offset // CHUNK % BATCH == 0
-            if is_full or time.monotonic() - begun > _LONGEST_SECONDS:
+            rows += done.rows
+            before, behind = (place.offset // (CHUNK * BATCH) for place in (chunk.begin, chunk.end))
+            if before < behind or rows >= _MOST_ROWS or time.monotonic() - begun > _LONGEST_SECONDS:
                 yield batch
-                batch, begun = [], time.monotonic()
+                batch, rows, begun = [], 0, time.monotonic()
         if batch:
             yield batch
 
     def _stop_where_asked(self) -> None:
         rejected = self.checkpoint.counts.rejected
-        if self._max_rejects is not None and rejected > self._max_rejects:
+        is_too_many = self._max_rejects is not None and rejected > self._max_rejects
+        if is_too_many or self._stop():
+            self.checkpoint = self._target.pause(self.checkpoint)
+        if is_too_many:
             raise TooManyRejects(
                 f"{rejected} rows gave no record, and no more than {self._max_rejects} were allowed",
                 hint=f"look at {self.checkpoint.rejects}.partial; the same command with a larger --max-errors goes on",

@@ -1,7 +1,8 @@
 """A snapshot of many papers as a stream of chunks: JSON Lines, plain or packed, in a file or on standard input.
 
-A chunk holds the lines that begin in one mebibyte of the unpacked stream, so where chunks end follows from the content
-alone. Nothing larger than a chunk and one document is ever in memory, whatever is packed in the file.
+A chunk holds the lines that begin in one mebibyte of the unpacked stream, or some thousands of them where they are
+short, so where chunks end follows from the content alone. Nothing larger than a chunk and one document is ever in
+memory, whatever is packed in the file.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 CHUNK = 2**20
+_MOST_LINES = 2**13
 
 #: How much of each end of a file tells it from others.
 _END = 2**16
@@ -87,13 +89,17 @@ class Snapshot:
         self._file = stream
         self._lines = packed.unpacked(stream, head)
         self._sha256 = None if is_file else hashlib.sha256()
+        self._held = b""  # was read already, for the next chunk
 
-    def chunks(self, start: Place, size: int = CHUNK) -> Iterator[Chunk]:
-        """The chunks from a place on at which one ended. Raises FileFailed, or InputChanged."""
+    def chunks(self, start: Place, size: int | None = None) -> Iterator[Chunk]:
+        """The chunks from a place on at which one ended, of `CHUNK` bytes or `size`.
+
+        Raises FileFailed, or InputChanged.
+        """
         with packed.failing(self.name):
             self._skip(start)
             place = start
-            while chunk := self._next(place, size):
+            while chunk := self._next(place, size or CHUNK):
                 yield chunk
                 place = chunk.end
         self.check_unchanged()
@@ -119,23 +125,26 @@ class Snapshot:
                 hint="give the same input again, or begin anew with --restart",
             ).at(file=self.name)
 
-    def _next(self, place: Place, size: int) -> Chunk | None:
-        """The lines that begin before the next multiple of `size`."""
-        wanted = size - place.offset % size
-        data = self._taken(self._lines.read(wanted))
-        read = len(data)
-        if read == wanted and not data.endswith(b"\n"):
-            begun = read - data.rfind(b"\n") - 1
-            rest = self._taken(self._lines.readline(_LONGEST - begun))
-            data, read = data + rest, read + len(rest)
-            while rest and not rest.endswith(b"\n"):  # the rest of an overlong line is passed over
-                rest = self._taken(self._lines.readline(_READ))
-                read += len(rest)
-        if not data:
+    def _next(self, place: Place, chunk: int) -> Chunk | None:
+        """The lines that begin before the next multiple of a chunk's size, or the first of them."""
+        wanted = chunk - place.offset % chunk
+        data = self._held or self._lines.read(wanted)
+        whole, self._held = _first_lines(data)
+        size = len(whole)
+        if size == wanted and not whole.endswith(b"\n"):
+            begun = size - whole.rfind(b"\n") - 1
+            whole += self._lines.readline(_LONGEST - begun)
+        if not whole:
             return None
-        lines = data.count(b"\n") + (not data.endswith(b"\n"))
-        end = Place(place.line + lines, place.offset + read, self._file.tell(), self._hash())
-        return Chunk(place, data, end)
+        size = len(self._taken(whole))
+        if not whole.endswith(b"\n"):  # the rest of an overlong line is passed over
+            while rest := self._taken(self._lines.readline(_READ)):
+                size += len(rest)
+                if rest.endswith(b"\n"):
+                    break
+        lines = whole.count(b"\n") + (not whole.endswith(b"\n"))
+        end = Place(place.line + lines, place.offset + size, self._file.tell(), self._hash())
+        return Chunk(place, whole, end)
 
     def _taken(self, data: bytes) -> bytes:
         if self._sha256 is not None:
@@ -144,6 +153,16 @@ class Snapshot:
 
     def _hash(self) -> str | None:
         return None if self._sha256 is None else self._sha256.copy().hexdigest()
+
+
+def _first_lines(data: bytes) -> tuple[bytes, bytes]:
+    """The first lines, as many as a chunk may have, and the rest."""
+    if data.count(b"\n") <= _MOST_LINES:
+        return data, b""
+    end = 0
+    for _ in range(_MOST_LINES):
+        end = data.index(b"\n", end) + 1
+    return data[:end], data[end:]
 
 
 @contextlib.contextmanager

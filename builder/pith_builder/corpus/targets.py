@@ -28,11 +28,15 @@ class Target(Protocol):
         ...
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
-        """Write a batch and, in one with it, the checkpoint `reached`, to which the counts of the batch are added."""
+        """Keep a batch and, in one with it, the checkpoint `reached`, to which the counts of the batch are added."""
+        ...
+
+    def pause(self, reached: Checkpoint) -> Checkpoint:
+        """Bring everything to where it goes: before a run stops in good order, and before it is finished."""
         ...
 
     def finish(self, last: Checkpoint) -> Checkpoint:
-        """End the run: what was not whole before is whole now. Can be done again after a kill."""
+        """End the run, after `pause`: what was not whole before is whole now. Can be done again after a kill."""
         ...
 
     def close(self) -> None:

@@ -47,10 +47,13 @@ def move(connection: sa.Connection, run: KeptRun, checkpoint: bytes, finished_at
         .values(checkpoint=checkpoint, finished_at=finished_at)
     )
     if moved.rowcount != 1:
-        raise StoreFailed(
-            "another process goes on with this run, or began a new one", hint="let only one run at a time"
-        )
+        raise elsewhere()
     return KeptRun(run.id, checkpoint, finished_at)
+
+
+def elsewhere() -> StoreFailed:
+    """The error of a run that another process is at."""
+    return StoreFailed("another process goes on with this run, or began a new one", hint="let only one run at a time")
 
 
 def _latest(connection: sa.Connection) -> KeptRun | None:

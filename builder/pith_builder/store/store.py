@@ -14,7 +14,7 @@ from pith_builder.arxiv_id import ArxivId
 from pith_builder.diff import differing_fields
 from pith_builder.enrichment import Enrichment
 from pith_builder.errors import ConflictingMetadata, InvalidInput
-from pith_builder.issue import Issuer, Signed, updated
+from pith_builder.issue import Issuer, Signed, with_paper
 from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.number import PithNumber
 from pith_builder.published import PithRecord, Profile, Surroundings, assemble
@@ -110,30 +110,33 @@ class Store:
         The same digest is never issued twice: another paper block or enrichment replaces the old one, which is
         kept; without an enrichment, the stored one stays. Raises LicenseUnknown, StoreFailed, KeyUnusable.
         """
-        digest = canonical_record(metadata).digest()
+        canonical = canonical_record(metadata)
+        digest = canonical.digest()
         if not self._has(digest):
             record = issuer.issue(metadata, enrichment)  # signed outside the transaction, so that no one waits for it
             with writing(self.engine) as connection:
                 earlier = _newest_of(connection, metadata.id, digest)
                 if insert_record(connection, record, enrichment, provenance, record.receipt.signed_at):
                     return _issued(record, earlier)
+        paper = Paper.of(metadata, canonical)
         with reading(self.engine) as connection:
-            change = Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
+            change = Change(connection, digest, paper, provenance, issuer.profile, issuer.clock, enrichment)
         if change.is_none:
             return Outcome("stored", change.before)
         with writing(self.engine) as connection:  # again, since another process may have been here meanwhile
             locked(connection, current.c.record_id == change.row_id)
-            change = Change(connection, digest, metadata, provenance, issuer.profile, issuer.clock, enrichment)
+            change = Change(connection, digest, paper, provenance, issuer.profile, issuer.clock, enrichment)
             change.write(connection)
         return Outcome("stored" if change.after is change.before else "updated", change.after)
 
     def would(self, metadata: PaperMetadata, provenance: Provenance, profile: Profile, clock: Clock) -> Action:
         """What issuing a paper would come to now; nothing is signed or written. Raises as `issue`."""
-        digest = canonical_record(metadata).digest()
+        canonical = canonical_record(metadata)
+        digest = canonical.digest()
         if not self._has(digest):
             return "issued"
         with reading(self.engine) as connection:
-            change = Change(connection, digest, metadata, provenance, profile, clock, None)
+            change = Change(connection, digest, Paper.of(metadata, canonical), provenance, profile, clock, None)
         return "stored" if change.after is change.before else "updated"
 
     def find(self, alias: str) -> list[StoredRecord]:
@@ -319,13 +322,13 @@ def _is_newest(connection: sa.Connection, row: sa.Row[Any]) -> bool:
 
 
 class Change:
-    """What metadata of a stored digest change: the blocks, or only when their source last said the same."""
+    """What a paper block of a stored digest changes: the blocks, or only when their source last said the same."""
 
     def __init__(
         self,
         connection: sa.Connection,
         digest: bytes,
-        metadata: PaperMetadata,
+        paper: Paper,
         provenance: Provenance,
         profile: Profile,
         clock: Clock,
@@ -344,13 +347,13 @@ class Change:
         is_older = known is not None and said is not None and said < known and not is_of_input
         if is_older and enrichment is not None:
             raise ConflictingMetadata(
-                f"the store has a newer description of {metadata.id}, of {known}",
+                f"the store has a newer description of {stored.record.canonical_record.arxiv_id}, of {known}",
                 hint="give the enrichment with the newer metadata",
             )
         if is_older:
             return  # an older description never takes the place of a newer one
         self._said_at = max(said or "", known or "") or None
-        self.after = updated(self.before, metadata, self._enrichment, profile, clock)
+        self.after = with_paper(self.before, paper, self._enrichment, profile, clock)
         if self.after is self.before and _day(said) == _day(known) and _is_newest(connection, self._row):
             self._said_at = known  # said again on the same day: nothing that would change any order
         if self.after is not self.before:

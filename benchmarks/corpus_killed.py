@@ -1,0 +1,210 @@
+"""Issue a corpus in processes that are killed with SIGKILL at random moments, and compare with an undisturbed run.
+
+`python benchmarks/corpus_killed.py` makes 200,000 rows, some of them damaged or repeated, and kills 100 times: in turn
+a worker, after which the run must go on by itself, the process that writes, and all processes at once, after which the
+same command is given again. `--store URL` names an empty PostgreSQL database; `--folder` issues into a folder. It ends
+with exit code 1 and the reason where the two results differ in more than times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import contextlib
+import itertools
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
+
+import stored  # noqa: E402
+
+import corpus_left  # noqa: E402
+from pith_builder import verify  # noqa: E402
+from pith_builder.corpus.into_folder import CHECKPOINT  # noqa: E402
+from pith_builder.store import Store  # noqa: E402
+from pith_builder.testing import make_seed, make_signer  # noqa: E402
+from pith_builder.testing.corpus import with_faults  # noqa: E402
+
+FAULTY = 50  # one row after so many others
+MOMENT = 0.7  # of the time to the first checkpoint: so the run moves on about as fast as there are kills
+SAMPLE = 1_000  # records that are verified
+RING = stored.ring_after_rotations(make_signer())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--store", metavar="URL", help="of the run that is killed")
+    parser.add_argument("--folder", action="store_true", help="into folders, not into stores")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        undisturbed = Job(Path(folder) / "undisturbed", None, options.folder)
+        killed = Job(Path(folder) / "killed", options.store, options.folder)
+        snapshot = Path(folder) / "snapshot.jsonl"
+        with open(snapshot, "wb") as file:
+            file.writelines(row.line for row in with_faults(options.rows, every=FAULTY))
+        print(f"{options.rows} rows, and a faulty one after each {FAULTY}", flush=True)
+        first = undisturbed.run(snapshot)
+        told = Killing(killed, snapshot, options.kills, random.Random(options.seed), first).all()
+        print(check(undisturbed, killed), "after", told)
+
+
+class Job:
+    """A run, or what is left of it: where it goes, and the process that is at it."""
+
+    def __init__(self, folder: Path, store: str | None, into_folder: bool) -> None:
+        folder.mkdir()
+        (folder / "keys").mkdir()
+        (folder / "keys" / "keyring.json").write_bytes(RING.to_json())
+        self.home = folder
+        self.store = store or f"sqlite:///{folder / 'pith.db'}"
+        self.place: str | Path = folder / "out" if into_folder else self.store
+        self.notes = self.place if isinstance(self.place, Path) else folder
+        if not into_folder:
+            Store(self.store)  # so that it can be looked at from the beginning
+
+    def start(self, snapshot: Path) -> subprocess.Popen[bytes]:
+        environment = os.environ | {"PITH_HOME": str(self.home), "PITH_STORE": self.store}
+        environment |= {"PITH_KEY": "env:THE_SEED", "THE_SEED": base64.b64encode(make_seed()).decode()}
+        command = [sys.executable, "-m", "pith_builder", "corpus", "issue", str(snapshot)]
+        command += ["--out", str(self.place)] if isinstance(self.place, Path) else []
+        with open(self.home / "stderr", "wb") as told:
+            streams = {"stdout": subprocess.PIPE, "stderr": told}
+            return subprocess.Popen(command, env=environment, cwd=self.home, start_new_session=True, **streams)
+
+    def run(self, snapshot: Path) -> float:
+        """Let a process come to its end; gives the seconds to its first checkpoint."""
+        begun, process = time.monotonic(), self.start(snapshot)
+        while self.done() == 0 and process.poll() is None:
+            time.sleep(0.02)
+        first = time.monotonic() - begun
+        self.end(process)
+        print(f"undisturbed: {time.monotonic() - begun:.1f} s, {first:.1f} s to the first checkpoint", flush=True)
+        return first
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait for the end that a run comes to by itself, with rejects."""
+        out, _ = process.communicate()
+        if process.returncode != 1 or not out:
+            raise SystemExit(
+                f"a run ended by itself with exit {process.returncode}: {(self.home / 'stderr').read_text()}"
+            )
+        print(out.decode().strip(), flush=True)
+
+    def done(self) -> int:
+        """How many rows the checkpoint counts."""
+        checkpoint = corpus_left.checkpoint_of(self.place)
+        return 0 if checkpoint is None else checkpoint.counts.rows
+
+    def is_finished(self) -> bool:
+        checkpoint = corpus_left.checkpoint_of(self.place)
+        return checkpoint is not None and checkpoint.finished_at is not None
+
+
+class Killing:
+    """Kills of one run, spread over it: most of them before a checkpoint is reached, some right behind one."""
+
+    def __init__(self, job: Job, snapshot: Path, kills: int, chance: random.Random, first: float) -> None:
+        self._job, self._snapshot, self._kills, self._chance, self._first = job, snapshot, kills, chance, first
+        self._process = job.start(snapshot)
+        self._total = snapshot.read_bytes().count(b"\n")
+        self._seen = [0]
+        self._killed: dict[str, int] = {}
+
+    def all(self) -> str:
+        for n, kind in zip(range(self._kills), itertools.cycle(("worker", "writer", "all")), strict=False):
+            if not self._wait_for(self._total * n // self._kills):
+                break
+            self._kill(kind)
+            self._seen.append(self._job.done())
+            print(f"kill {n + 1}, {kind}: {self._seen[-1]} rows done", flush=True)
+        self._job.end(self._process)
+        if self._seen != sorted(self._seen):
+            raise SystemExit("what a checkpoint counted was lost again")
+        moved = len(set(self._seen)) - 1
+        return f"{sum(self._killed.values())} kills of a running process {self._killed}, {moved} of them after progress"
+
+    def _wait_for(self, rows: int) -> bool:
+        """Wait for so many rows, or none, and then for a random moment; whether the run goes on still."""
+        while self._process.poll() is None and self._job.done() < rows:
+            time.sleep(0.01)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(self._chance.random() * MOMENT * self._first)
+        return self._process.returncode is None
+
+    def _kill(self, kind: str) -> None:
+        victims = [self._process.pid]
+        if kind == "worker":
+            while not (victims := corpus_left.workers_of(self._process.pid)) and self._process.poll() is None:
+                time.sleep(0.01)
+        if not victims:
+            return
+        self._killed[kind] = self._killed.get(kind, 0) + 1
+        with contextlib.suppress(ProcessLookupError):
+            if kind == "all":
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                os.kill(self._chance.choice(victims), signal.SIGKILL)
+        if kind != "worker":
+            self._process.communicate()
+            if self._job.is_finished():
+                raise SystemExit("the last kill came when the run had just finished; try another --seed")
+            self._process = self._job.start(self._snapshot)
+
+
+def check(undisturbed: Job, killed: Job) -> str:
+    """Compare two runs; gives what was found, or ends with the first difference."""
+    rows = 0
+    for one, other in itertools.zip_longest(left(undisturbed), left(killed)):
+        rows += 1
+        if one != other:
+            raise SystemExit(f"row {rows} differs:\n{one}\n{other}")
+    one, other = (corpus_left.checkpoint_of(job.place) for job in (undisturbed, killed))
+    if one is None or other is None or one.counts != other.counts:
+        raise SystemExit(f"the runs came to {one} and to {other}")
+    if not killed.is_finished():
+        raise SystemExit("the run is not finished")
+    if others := {path.name for path in killed.notes.iterdir() if path.name.startswith(".")} - {CHECKPOINT}:
+        raise SystemExit(f"these files were left: {others}")
+    told = f"{rows} rows or lines are equal but for times"
+    return told if isinstance(killed.place, Path) else f"{told}, {check_store(killed.store)} records verify"
+
+
+def left(job: Job) -> Iterator[tuple[str, object]]:
+    """What a run left: rows of the store or lines of the folder, and the notes beside them."""
+    if isinstance(job.place, Path):
+        return corpus_left.of_folder(job.place)
+    notes = [(name, (job.notes / name).read_bytes()) for name in ("rejects.jsonl", "repeats.jsonl")]
+    return itertools.chain(notes, corpus_left.of_store(job.place))
+
+
+def check_store(url: str) -> int:
+    """Check a store's integrity, and verify a sample of its records."""
+    if url.startswith("sqlite"):
+        with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+                raise SystemExit("the database is damaged")
+    store = Store(url)
+    with store.engine.connect() as connection:
+        numbers = connection.exec_driver_sql("SELECT suffix FROM records ORDER BY suffix").scalars().all()
+    sample = numbers[:: max(1, len(numbers) // SAMPLE)]
+    for number in sample:
+        if not verify(store.get(number).record, RING).ok:
+            raise SystemExit(f"{number} does not verify")
+    return len(sample)
+
+
+if __name__ == "__main__":
+    main()

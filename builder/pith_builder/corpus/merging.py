@@ -1,0 +1,72 @@
+"""From a spool into the tables: what is new is inserted, sorted; what is there already is compared. One transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import sqlalchemy as sa
+
+from pith_builder.corpus.checkpoint import Counts
+from pith_builder.corpus.spool import Spool
+from pith_builder.metadata import Provenance
+from pith_builder.published import Profile
+from pith_builder.record import Paper
+from pith_builder.store import bulk
+from pith_builder.store.bulk import Known, NewRecord
+from pith_builder.store.store import Change
+from pith_builder.times import Clock
+
+_LOOKED_UP_AT_ONCE = 2000
+
+
+class Merging:
+    """What all merges of a run have in common; records that came in after `begun_at` are of the same input."""
+
+    def __init__(self, common: bulk.Common, profile: Profile, clock: Clock, begun_at: str) -> None:
+        self._common, self._profile, self._clock, self._begun_at = common, profile, clock, begun_at
+
+    def merge(self, connection: sa.Connection, spool: Spool) -> Counts:
+        """Take over all records of a spool, in a transaction that writes; gives what became of them."""
+        new: dict[bytes, int] = {}
+        again: list[tuple[str, int]] = []
+        to_compare: set[int] = set()
+        for n, there in enumerate(_known(connection, spool)):
+            if there is None:
+                if new.setdefault(spool.digests[n], n) != n:
+                    to_compare.add(n)
+                continue
+            record = spool.record(n)
+            if not there.is_plain or there.paper != record.paper:
+                to_compare.add(n)
+            elif record.said_at is not None and record.said_at > (there.said_at or ""):
+                again.append((record.said_at, there.row_id))
+        inserted = bulk.insert(connection, spool.records(new[digest] for digest in sorted(new)), self._common)
+        if raced := new.keys() - inserted:  # others have put these in since we looked
+            to_compare |= {n for n, digest in enumerate(spool.digests) if digest in raced}
+        compared = bulk.row_ids(connection, [spool.digests[n] for n in to_compare])
+        bulk.lock(connection, [*compared, *(row_id for _, row_id in again)])
+        bulk.say_again(connection, again)
+        updated = sum(self._changes(connection, record) for record in spool.records(sorted(to_compare)))
+        return Counts(issued=len(inserted), updated=updated, stored=len(spool) - len(inserted) - updated)
+
+    def _changes(self, connection: sa.Connection, record: NewRecord) -> bool:
+        """Whether a record changes the one of its digest that is in the store; then that is changed."""
+        paper = msgspec.json.decode(record.paper, type=Paper)
+        said = msgspec.json.decode(record.provenance, type=Provenance)
+        change = Change(
+            *(connection, record.digest, paper, said, self._profile, self._clock, None), input_since=self._begun_at
+        )
+        if not change.is_none:
+            change.write(connection)
+        return change.after is not change.before
+
+
+def _known(connection: sa.Connection, spool: Spool) -> Iterator[Known | None]:
+    """For each record of the spool, in order, the one of its digest that is in the store already."""
+    for start in range(0, len(spool), _LOOKED_UP_AT_ONCE):
+        some = range(start, min(start + _LOOKED_UP_AT_ONCE, len(spool)))
+        known = bulk.known(connection, [spool.arxiv_ids[n] for n in some])
+        for n in some:
+            of_paper = known.get(spool.arxiv_ids[n], ())
+            yield next((there for there in of_paper if there.digest == spool.digests[n]), None)

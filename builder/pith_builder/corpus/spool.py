@@ -1,0 +1,99 @@
+"""Records that are signed and not yet in the store: a file that grows with each batch, and what is needed to sort it.
+
+A store takes them over by the hundred thousand, in the order of their digests: a page of its indexes is then written
+once for many records, however large the indexes are.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from pith_builder import files
+from pith_builder.corpus.growing import Growing
+from pith_builder.store.bulk import NewRecord
+
+#: Before each record: its size without this, the digest and the length of the arXiv id, which follows.
+_HEAD = struct.Struct(">I32sB")
+_SIZE = struct.Struct(">I")
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[bytes, str, str, int, str, str | None, str, bytes, bytes, bytes, bytes, bytes])
+
+
+def frame(record: NewRecord) -> bytes:
+    """A record as it stands in the file."""
+    arxiv_id, data = record.arxiv_id.encode(), _encode(record)
+    return (
+        _HEAD.pack(_HEAD.size + len(arxiv_id) + len(data) - _SIZE.size, record.digest, len(arxiv_id)) + arxiv_id + data
+    )
+
+
+class Spool:
+    """The file, with the digest, the arXiv id and the place of each record in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = Growing(path)
+        self._forget()
+
+    def _forget(self) -> None:
+        self.digests: list[bytes] = []
+        self.arxiv_ids: list[str] = []
+        self._begins = array("Q")
+        self._end = 0
+
+    def __len__(self) -> int:
+        return len(self.digests)
+
+    def open(self, size: int) -> None:
+        """Go on behind the first `size` bytes. Raises FileFailed."""
+        self._file.open(size)
+        self._forget()
+        with files.failing("read the file", self._file.partial), open(self._file.partial, "rb") as stream:
+            while self._end < size:
+                head = stream.read(_SIZE.size)
+                self._note(head + stream.read(*_SIZE.unpack(head)))
+
+    def add(self, frames: Iterable[bytes]) -> int:
+        """Append records; gives the size on the disk. Raises FileFailed."""
+        for one in frames:
+            self._file.write(one)
+            self._note(one)
+        return self._file.sync()
+
+    def _note(self, one: bytes) -> None:
+        _, digest, length = _HEAD.unpack_from(one)
+        self.digests.append(digest)
+        self.arxiv_ids.append(one[_HEAD.size : _HEAD.size + length].decode())
+        self._begins.append(self._end)
+        self._end += len(one)
+
+    def record(self, n: int) -> NewRecord:
+        """The n-th record, from 0."""
+        return next(self.records([n]))
+
+    def records(self, which: Iterable[int]) -> Iterator[NewRecord]:
+        """The records with these numbers, in this order. Raises FileFailed."""
+        with files.failing("read the file", self._file.partial), open(self._file.partial, "rb") as stream:
+            descriptor = stream.fileno()
+            for n in which:
+                begin = self._begins[n]
+                end = self._begins[n + 1] if n + 1 < len(self._begins) else self._end
+                skipped = _HEAD.size + len(self.arxiv_ids[n])
+                yield NewRecord._make(_decode.decode(os.pread(descriptor, end - begin - skipped, begin + skipped)))
+
+    def clear(self) -> None:
+        """Begin anew, since the store has all of it. Raises FileFailed."""
+        self._file.close()
+        self.open(0)
+
+    def discard(self) -> None:
+        """Take the file away. Raises FileFailed."""
+        self._file.discard()
+
+    def close(self) -> None:
+        self._file.close()
