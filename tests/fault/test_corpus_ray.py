@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -32,23 +31,7 @@ from pith_builder.testing.corpus import rows, with_faults
 
 PASSPHRASE = "correct horse battery staple"
 
-#: In a process of its own, since Ray leaves threads and warnings in the one that it is used from.
-PROGRAM = """
-import sys
-from pathlib import Path
-from pith_builder.corpus.cluster.engine import issue_with_ray
-from pith_builder.errors import PithError
-from pith_builder.signers.active import KeySource
-
-home, out, *sources = map(Path, sys.argv[1:])
-try:
-    counts = issue_with_ray(sources, out, keys=KeySource(home / "keys" / "keyring.json", home), workers=2)
-except PithError as error:
-    sys.exit(f"{error.code}: {error}")
-print(counts.rows, counts.issued, counts.rejected)
-"""
-
-Start = Callable[..., "subprocess.Popen[str]"]
+Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
@@ -59,26 +42,23 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def start_run(home: Path, folder: Path, tmp_path: Path) -> Iterator[Start]:
+def start_run(
+    home: Path, folder: Path, tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Start]:
     """Start a run into `out`, with what Ray writes below `folder`; neither it nor its cluster outlives the test."""
     (home / "keys" / "private").mkdir(parents=True)
     (home / "keys" / "keyring.json").write_bytes(make_keyring().to_json())
     signer = make_signer()
     key_file.write(home / "keys" / "private" / f"{signer.key_id}.key", signer, make_seed(), PASSPHRASE.encode())
     (tmp_path / "user").mkdir()
-    started: list[subprocess.Popen[str]] = []
+    for name in [name for name in os.environ if name.startswith("RAY_")]:
+        monkeypatch.delenv(name)
+    around = {"TMPDIR": str(folder), "HOME": str(tmp_path / "user"), "PITH_KEY_PASSPHRASE": PASSPHRASE}
+    started: list[subprocess.Popen[bytes]] = []
 
-    def call(*sources: Path, **environment: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, home, tmp_path / "out", *sources],
-            env={name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-            | {"TMPDIR": str(folder), "HOME": str(tmp_path / "user"), "PITH_KEY_PASSPHRASE": PASSPHRASE, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+    def call(snapshot: Path, **environment: str) -> subprocess.Popen[bytes]:
+        options = ("--out", tmp_path / "out", "--engine", "ray", "--workers", "2", "--json")
+        process = start("corpus", "issue", snapshot, *options, env=around | environment)
         started.append(process)
         return process
 
@@ -88,7 +68,7 @@ def start_run(home: Path, folder: Path, tmp_path: Path) -> Iterator[Start]:
             kill_all(process)
 
 
-def kill_all(process: subprocess.Popen[str]) -> None:
+def kill_all(process: subprocess.Popen[bytes]) -> None:
     """Kill a run with all that it has started; of itself some of that would only end after a minute."""
     below = descendants(process.pid)
     process.kill()
@@ -153,11 +133,12 @@ def test_a_run_and_a_worker_that_are_killed_leave_every_row_issued_once(
 ) -> None:
     lines = [row.line for row in with_faults(5000)]
     in_table = list(rows(1000, 1, 5000))
-    (tmp_path / "rows.jsonl").write_bytes(b"".join(lines))
-    pq.write_table(pa.Table.from_pylist(list(map(json.loads, in_table))), tmp_path / "rows.parquet")
-    sources, out = (tmp_path / "rows.jsonl", tmp_path / "rows.parquet"), tmp_path / "out"
+    snapshot, out = tmp_path / "snapshot", tmp_path / "out"
+    snapshot.mkdir()
+    (snapshot / "1.jsonl").write_bytes(b"".join(lines))
+    pq.write_table(pa.Table.from_pylist(list(map(json.loads, in_table))), snapshot / "2.parquet")
 
-    run = start_run(*sources)
+    run = start_run(snapshot)
     wait_for(lambda: len(writers(out)) >= 2 or run.poll() is not None)
     kill_all(run)
     assert run.returncode == -signal.SIGKILL
@@ -169,30 +150,31 @@ def test_a_run_and_a_worker_that_are_killed_leave_every_row_issued_once(
     for left in folder.glob("pith-*"):
         left.rename(folder / f"killed-{left.name}")
 
-    run = start_run(*sources)
+    run = start_run(snapshot)
     wait_for(lambda: len(writers(out)) > len(before) or run.poll() is not None)
     first, *_ = [process for path, process in writers(out).items() if path not in before]
     assert first in descendants(run.pid)
     os.kill(first, signal.SIGKILL)
     finished_then = len(writers(out))
     stdout, stderr = run.communicate(timeout=120)
-    assert run.returncode == 0, stderr
+    assert run.returncode == 1, stderr  # since there are rejects
     assert finished_then < len(plan.shards)
 
     wanted = undisturbed(lines) + undisturbed(in_table)
-    assert stdout == f"{len(lines) + len(in_table)} {len(wanted)} {len(lines) + len(in_table) - len(wanted)}\n"
+    counts = json.loads(stdout)
+    assert (counts["rows"], counts["issued"]) == (len(lines) + len(in_table), len(wanted))
     manifest = Manifest.read(out)
     assert [ListedFile.of(out, file.path, file.records) for file in manifest.files] == manifest.files
     found = [row for file in manifest.files for row in pq.read_table(out / file.path).to_pylist()]
     assert [timeless(row) for row in found] == wanted
-    assert len((out / "rejects.jsonl").read_bytes().splitlines()) == manifest.rejects
+    assert len((out / "rejects.jsonl").read_bytes().splitlines()) == manifest.rejects == counts["rejected"]
 
     assert {path: path.stat().st_mtime_ns for path in before} == before
     workers = {process for path, process in writers(out).items() if path not in before}
     assert len(workers - {first}) == 2, "the other one, and the one that came in the place of the killed"
 
-    assert PASSPHRASE not in stderr
-    assert "Traceback" not in stderr
+    assert PASSPHRASE.encode() not in stderr
+    assert b"Traceback" not in stderr
     assert not list(folder.glob("pith-*"))
     assert not list((tmp_path / "user").iterdir())
 
@@ -201,6 +183,7 @@ def test_a_cluster_that_is_not_there_is_an_error_and_no_traceback(start_run: Sta
     (tmp_path / "rows.jsonl").write_bytes(b"".join(rows(10)))
     run = start_run(tmp_path / "rows.jsonl", RAY_ADDRESS="127.0.0.1:1")
     stdout, stderr = run.communicate(timeout=120)
-    assert (run.returncode, stdout) == (1, "")
-    assert "storage_failed: the cluster at 127.0.0.1:1 can't be reached" in stderr
-    assert "Traceback" not in stderr
+    assert run.returncode == 5
+    error = json.loads(stdout)["error"]
+    assert (error["code"], error["message"].split(":")[0]) == ("storage_failed", "the cluster at 127.0.0.1")
+    assert b"Traceback" not in stderr

@@ -186,9 +186,9 @@ def test_the_files_of_a_folder_are_read_in_order_but_not_hidden_ones_nor_what_co
     assert found == ["a/z.jsonl", "b.jsonl"]
 
 
-def test_a_folder_without_files_and_a_file_that_is_not_there_are_errors(tmp_path: Path) -> None:
+def test_what_holds_no_file_that_workers_can_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for name in ("empty", "missing"):
+    for name in ("empty", "missing", "-"):
         with pytest.raises(FileFailed):
             inputs([tmp_path / name], tmp_path / "out")
 

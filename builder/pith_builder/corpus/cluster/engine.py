@@ -16,7 +16,7 @@ from pathlib import Path
 from pith_builder import files
 from pith_builder.corpus.checkpoint import Counts, RunSettings
 from pith_builder.corpus.cluster import parts, rayed
-from pith_builder.corpus.cluster.inputs import inputs, shard_size
+from pith_builder.corpus.cluster.inputs import InputFile, inputs, shard_size
 from pith_builder.corpus.cluster.parts import STATE, Part
 from pith_builder.corpus.cluster.plan import Plan
 from pith_builder.corpus.cluster.worker import Job
@@ -59,8 +59,9 @@ def issue_with_ray(
     settings = RunSettings.of(keys.signer(passphrases.of_worker, _now), profile)
     keys = KeySource(keys.keyring.absolute(), keys.home.absolute(), keys.uri)
     out = out.absolute()
+    given = inputs(sources, out)
     with _alone(out):
-        plan = _plan(out, settings, sources, workers, restart=restart)
+        plan = _plan(out, settings, given, workers, restart=restart)
         done = {n: part for n in range(len(plan.shards)) if (part := parts.finished(out, n, plan.run))}
         left = [(n, shard) for n, shard in enumerate(plan.shards) if n not in done]
         _check_rejects(done, max_rejects)
@@ -107,10 +108,7 @@ def _alone(out: Path) -> Iterator[None]:
         yield
 
 
-def _plan(
-    out: Path, settings: RunSettings, sources: Iterable[str | Path], workers: int | None, *, restart: bool
-) -> Plan:
-    given = inputs(sources, out)
+def _plan(out: Path, settings: RunSettings, given: list[InputFile], workers: int | None, *, restart: bool) -> Plan:
     if restart:
         _clear(out)
     if (kept := Plan.read(out)) is not None:

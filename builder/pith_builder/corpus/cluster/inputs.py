@@ -57,6 +57,8 @@ def inputs(sources: Iterable[str | Path], out: Path) -> list[InputFile]:
 
 
 def _files(path: Path, out: Path) -> list[Path]:
+    if path.name == "-":
+        raise FileFailed("workers can't read standard input", hint="write it into a file, and name that")
     if not path.is_dir():
         return [path]
     with files.failing("read the folder", path):

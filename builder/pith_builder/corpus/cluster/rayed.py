@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import io
 import logging
 import os
 import pickle
 import secrets
 import shutil
+import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -51,7 +54,8 @@ def answers(
     Ray begins a worker that died anew, and its shard with it. Raises StorageFailed where the cluster can't be reached
     or fails.
     """
-    with contextlib.redirect_stdout(sys.stderr), _cluster(workers) as cores, _quiet():  # Ray's words are no data
+    words = _Words()
+    with contextlib.redirect_stdout(words), _cluster(workers) as cores, _quiet():
         from ray.exceptions import GetTimeoutError, RayError
 
         running = _answers(job, shards, min(workers or cores, len(shards)))
@@ -64,7 +68,17 @@ def answers(
             hint = "the same command goes on"
             raise StorageFailed(f"the cluster failed: {_first_line(error)}", hint=hint) from None
         finally:
+            words.are_heard = False  # that workers end now is no news
             running.close()
+
+
+class _Words(io.TextIOBase):
+    """What Ray says of workers that died: it goes to standard error, since standard output is for data."""
+
+    are_heard = True
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text) if self.are_heard else len(text)
 
 
 def _answers(job: Job, shards: list[tuple[int, Shard]], workers: int) -> Generator[tuple[int, Part | PithError]]:
@@ -113,13 +127,23 @@ def _cluster(workers: int | None) -> Iterator[int]:
             stack.callback(ray.shutdown)
             try:
                 _knock(address)
-                ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **options)
+                with _handler_of_sigterm_kept():
+                    ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **options)
             except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
                 where = f"the cluster at {cleaned(address)} can't be reached" if address else "no cluster can be begun"
                 hint = f"{ADDRESS} is where Ray's head listens, such as 10.0.0.1:6379; without it, one is begun here"
                 raise StorageFailed(f"{where}: {_first_line(error)}", hint=hint) from None
         cores: Any = ray.cluster_resources()  # type: ignore[no-untyped-call]  # as Ray has it
         yield max(1, int(cores.get("CPU", 1)))
+
+
+@contextlib.contextmanager
+def _handler_of_sigterm_kept() -> Iterator[None]:
+    """Give a program its own way to end back, where it has one: Ray takes it away."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if callable(before) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
 
 
 def _knock(address: str | None) -> None:
