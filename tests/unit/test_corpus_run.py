@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -381,6 +383,32 @@ def test_a_merge_that_was_under_way_is_done_again(into_store: Corpus, monkeypatc
     monkeypatch.setattr(into_store_module, "MERGE", 10**9)
     assert into_store.run() == Counts(rows=64, issued=60, updated=1, stored=1, rejected=2, repeated=2)
     assert len(into_store.numbers()) == 60
+
+
+def test_files_of_a_run_into_another_store_are_not_taken(tmp_path: Path) -> None:
+    one, other = (Corpus(tmp_path, f"sqlite:///{tmp_path / name}") for name in ("one.db", "other.db"))
+    other.clock.now += DAY / 2
+    one.write(*rows(60))
+    one.run(steps=1)
+    with pytest.raises(FileFailed, match="into another store has stopped") as refused:
+        other.run()
+    assert "--rejects" in refused.value.hint
+    assert one.run() == Counts(rows=60, issued=60)
+    assert other.run() == Counts(rows=60, issued=60)
+
+
+def test_a_store_that_was_put_back_is_filled_again(tmp_path: Path) -> None:
+    """From a backup: what the files beside the rejects say is of a later state."""
+    corpus = Corpus(tmp_path, f"sqlite:///{tmp_path / 'pith.db'}")
+    corpus.write(*rows(100))
+    corpus.run(steps=4)
+    with closing(sqlite3.connect(tmp_path / "pith.db")) as now, closing(sqlite3.connect(tmp_path / "then.db")) as then:
+        now.backup(then)
+        corpus.run(steps=4)
+        then.backup(now)
+    assert corpus.run() == Counts(rows=100, issued=100)
+    assert corpus.store is not None
+    assert corpus.store.count() == 100
 
 
 def test_what_was_written_behind_the_checkpoint_is_cut_back(corpus: Corpus) -> None:
