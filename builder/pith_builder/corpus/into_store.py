@@ -136,8 +136,7 @@ class IntoStore:
     def pause(self, reached: Checkpoint) -> Checkpoint:
         self._hand_over(reached)
         self._await()
-        with files.failing("remove the file", self._rejects.parent):
-            _staged_path(self._rejects).unlink(missing_ok=True)
+        self._stage(self._merged)
         return self._merged
 
     def finish(self, last: Checkpoint) -> Checkpoint:
@@ -145,6 +144,8 @@ class IntoStore:
         counts = msgspec.structs.replace(last.counts, repeated=len(found.repeats))
         last = msgspec.structs.replace(last, counts=counts)
         self._beside.finish()
+        with files.failing("remove the file", self._rejects.parent):
+            _staged_path(self._rejects).unlink(missing_ok=True)
         with writing(self._engine) as connection:
             self._run = runs.move(connection, self._run, last.to_json(), last.finished_at)
         self._beside.clear()
