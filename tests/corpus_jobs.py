@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from pith_builder import KeyRing
 from pith_builder.corpus.checkpoint import Checkpoint
 from pith_builder.corpus.into_folder import CHECKPOINT, read_checkpoint
-from pith_builder.corpus.into_store import read_staged
-from pith_builder.store import Store, runs
+from pith_builder.corpus.into_store import newest_run
+from pith_builder.store import Store
 from pith_builder.store.database import reading
 from pith_builder.store.schema import current, earlier_blocks, receipts, records
 from pith_builder.testing import make_keyring, make_seed, make_signer
@@ -117,12 +117,7 @@ class Job:
         """How far the newest run is."""
         if self.store is None:
             return read_checkpoint(self.out)
-        kept = runs.latest(Store(self.store).engine)
-        if kept is None:
-            return None
-        merged = Checkpoint.read(kept.checkpoint)
-        staged = None if merged.finished_at else read_staged(kept, merged)
-        return merged if staged is None else staged.reached
+        return newest_run(Store(self.store))
 
     def done(self) -> int:
         """How many rows the checkpoint counts."""

@@ -144,8 +144,7 @@ class IntoStore:
         counts = msgspec.structs.replace(last.counts, repeated=len(found.repeats))
         last = msgspec.structs.replace(last, counts=counts)
         self._beside.finish()
-        with files.failing("remove the file", self._rejects.parent):
-            _staged_path(self._rejects).unlink(missing_ok=True)
+        files.remove(_staged_path(self._rejects))
         with writing(self._engine) as connection:
             self._run = runs.move(connection, self._run, last.to_json(), last.finished_at)
         self._beside.clear()
