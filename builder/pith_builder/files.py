@@ -49,6 +49,15 @@ def replace(path: Path, data: bytes, mode: int = 0o644, *, sync: bool = True) ->
             _sync_folder(path.parent)
 
 
+def remove(path: Path) -> None:
+    """Take a file away, if it is there, and what killed processes have left of putting it there. Raises FileFailed."""
+    with failing("remove the file", path):
+        path.unlink(missing_ok=True)
+        for other in path.parent.iterdir():
+            if other.name.startswith(f".{path.name}.") and other.name.endswith(".partial"):
+                other.unlink(missing_ok=True)
+
+
 def rename(path: Path, to: Path) -> None:
     """Give a file another name, for good. Raises FileFailed."""
     with failing("rename the file", path):

@@ -23,9 +23,9 @@ from pith_builder.corpus.cluster.engine import issue_with_ray
 from pith_builder.corpus.cluster.inputs import LARGEST, SMALLEST, Shard, cut, inputs, shard_size
 from pith_builder.corpus.cluster.parts import Part
 from pith_builder.corpus.cluster.worker import Job, Worker
-from pith_builder.corpus.crew import WorkersDied
 from pith_builder.corpus.manifest import ListedFile, Manifest
 from pith_builder.corpus.numbered import NumberedReceipt
+from pith_builder.corpus.processes import WorkerLost
 from pith_builder.corpus.progress import Progress
 from pith_builder.corpus.run import Interrupted, TooManyRejects
 from pith_builder.corpus.snapshot import InputChanged
@@ -385,7 +385,7 @@ def test_a_shard_at_which_workers_die_again_and_again_is_given_up(
     for _ in range(3):
         parts.begin_attempt(tmp_path / "out", 1)
     worker = Worker(told)
-    with pytest.raises(WorkersDied, match=r"part-00001\.parquet"):
+    with pytest.raises(WorkerLost, match=r"part-00001\.parquet"):
         worker.work(1, shards[1])
     assert worker.work(2, shards[2]).rows > 0
     parts.end_attempts(tmp_path / "out", 1)

@@ -45,6 +45,7 @@ class Beside:
     def find_repeats(self) -> repeats.Found:
         """Write down which rows repeat others. Raises FileFailed."""
         found = repeats.find(self._entries.partial)
+        files.remove(self._repeats)
         files.replace(self._repeats, notes.lines(found.repeats))
         return found
 

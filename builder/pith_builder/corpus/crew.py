@@ -26,9 +26,10 @@ from queue import SimpleQueue
 
 import msgspec
 
+from pith_builder.corpus.processes import WorkerLost
 from pith_builder.corpus.snapshot import Chunk
 from pith_builder.corpus.work import Done, Shape, work
-from pith_builder.errors import KeyUnfit, PithError, StorageFailed
+from pith_builder.errors import KeyUnfit, PithError
 from pith_builder.published import Profile
 from pith_builder.signers import Deferred
 from pith_builder.signers.active import KeySource
@@ -36,12 +37,6 @@ from pith_builder.signing import fingerprint
 
 _AHEAD = 3  # chunks given out for each worker
 _TRIES = 3  # for a chunk
-
-
-class WorkersDied(StorageFailed):
-    """Workers ended again and again over the same rows: killed, or out of memory."""
-
-    code = "workers_died"
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -69,7 +64,7 @@ class Crew:
         self._stopped = False
 
     def results(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, Done]]:
-        """What comes of the chunks, in their order. Raises KeyUnusable, WorkersDied, and what reading raises."""
+        """What comes of the chunks, in their order. Raises KeyUnusable, WorkerLost, and what reading raises."""
         out: deque[tuple[Chunk, Future[Done]]] = deque()
         while True:
             for chunk in itertools.islice(chunks, _AHEAD * self.count - len(out)):
@@ -110,7 +105,7 @@ class Crew:
             if isinstance(done, Exception):
                 raise done
             return done
-        raise WorkersDied(
+        raise WorkerLost(
             f"the workers were killed several times over the rows behind line {chunk.begin.line}",
             hint="look at the machine's memory; the same command goes on, with fewer --workers",
         )

@@ -63,7 +63,7 @@ class Worker:
             return error
 
     def work(self, n: int, shard: Shard) -> Part:
-        """Issue the n-th shard and write its files. Raises KeyUnusable, FileFailed, or WorkersDied."""
+        """Issue the n-th shard and write its files. Raises KeyUnusable, FileFailed, or WorkerLost."""
         job, folder = self._job, Path(self._job.folder)
         signer = self._opened()
         signer.confirm()
