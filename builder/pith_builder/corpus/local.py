@@ -11,6 +11,7 @@ from pith_builder.corpus.checkpoint import Checkpoint, Counts, RunSettings
 from pith_builder.corpus.crew import Crew, Plan
 from pith_builder.corpus.into_folder import IntoFolder
 from pith_builder.corpus.into_store import IntoStore
+from pith_builder.corpus.processes import usual_count
 from pith_builder.corpus.progress import Progress
 from pith_builder.corpus.progress import progress as progress_of
 from pith_builder.corpus.run import Run
@@ -67,7 +68,7 @@ def issue_locally(
             *(time, time, time),
         )
         plan = Plan(keys, fingerprint(signer.public_key), profile, target.shape, snapshot)
-        crew = Crew(plan, workers or len(os.sched_getaffinity(0)), asked)
+        crew = Crew(plan, workers or usual_count(), asked)
         try:
             begun = target.begin(fresh, restart=restart)
             run = Run(source, target, crew.results, begun, clock, max_rejects=max_rejects, stop=noted.is_asked)

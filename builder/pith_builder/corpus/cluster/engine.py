@@ -6,7 +6,6 @@ The folder may be left at any moment. The same call goes on: shards that are fin
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +21,7 @@ from pith_builder.corpus.cluster.plan import Plan
 from pith_builder.corpus.cluster.worker import Job
 from pith_builder.corpus.manifest import NAME as MANIFEST
 from pith_builder.corpus.manifest import Manifest
+from pith_builder.corpus.processes import usual_count
 from pith_builder.corpus.progress import Progress
 from pith_builder.corpus.run import Interrupted, TooManyRejects
 from pith_builder.errors import FileFailed, InvalidMetadata, PithError
@@ -113,7 +113,7 @@ def _plan(out: Path, settings: RunSettings, given: list[InputFile], workers: int
         _clear(out)
     if (kept := Plan.read(out)) is not None:
         return kept.resumed(settings, given)
-    plan = Plan.of(settings, given, shard_size(given, workers or len(os.sched_getaffinity(0))))
+    plan = Plan.of(settings, given, shard_size(given, workers or usual_count()))
     plan.write(out)
     return plan
 
