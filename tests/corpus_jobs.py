@@ -97,12 +97,10 @@ class Job:
         environment |= {"PITH_HOME": str(self.home), "PITH_STORE": self.store or "", "PITH_OFFLINE": "1"}
         environment |= {"PITH_KEY": "env:THE_SEED", "THE_SEED": base64.b64encode(make_seed()).decode()}
         command = [*self._command, "corpus", "issue", str(snapshot), *arguments]
-        command += ["--out", str(self.out)] if self.store is None else []
+        command += ["--out", str(self.out)] if self.store is None else ["--rejects", str(self.home / "rejects.jsonl")]
         with open(self.home / "stderr", "wb") as told:
             streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": told}
-            return subprocess.Popen(
-                command, env=environment, cwd=self.home, start_new_session=True, **streams | options
-            )
+            return subprocess.Popen(command, env=environment, start_new_session=True, **streams | options)
 
     def end(self, process: subprocess.Popen[bytes]) -> Ended:
         """Wait for the end."""
