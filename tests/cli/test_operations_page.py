@@ -1,4 +1,4 @@
-"""The commands of docs/operations.md work as written, one after the other."""
+"""The commands of docs/operations.md and docs/corpus.md work as written, one after the other."""
 
 from __future__ import annotations
 
@@ -55,10 +55,14 @@ def work(root: Path, tmp_path: Path) -> Callable[[str, dict[str, str]], Any]:
     return call
 
 
+def read(path: Path) -> str:
+    """A page, in which keys are called after this month."""
+    return path.read_text().replace("YYYY-MM", f"{datetime.now(UTC):%Y-%m}")
+
+
 @pytest.fixture
 def page(root: Path) -> str:
-    text = (root / "docs" / "operations.md").read_text()
-    return text.replace("YYYY-MM", f"{datetime.now(UTC):%Y-%m}")
+    return read(root / "docs" / "operations.md")
 
 
 @pytest.fixture
@@ -69,6 +73,10 @@ def source(arxiv: ArxivServer) -> dict[str, str]:
 
 def test_the_commands_of_the_page_work_as_written(page: str, work: Any, source: dict[str, str]) -> None:
     assert work(page.partition(MOVING)[0], source) > 10
+
+
+def test_the_commands_of_the_corpus_page_work_as_written(root: Path, work: Any) -> None:
+    assert work(read(root / "docs" / "corpus.md"), {}) > 8
 
 
 def test_moving_to_postgresql_works_as_written(page: str, work: Any, postgresql: Any, source: dict[str, str]) -> None:

@@ -18,15 +18,17 @@ import pytest
 from arxiv_server import ArxivServer, ServedPaper
 from pith_builder import PaperMetadata
 from pith_builder.cli import app
+from pith_builder.cli.corpus import corpus
 from pith_builder.cli.fixtures import fixtures
 from pith_builder.cli.keys import keys
 from pith_builder.cli.store import store
 from pith_builder.cli.vectors import vectors
 from pith_builder.testing import strategies
 
+GROUPS = {"corpus": corpus, "keys": keys, "store": store, "fixtures": fixtures, "vectors": vectors}
 SUBCOMMANDS = [
     f"{group} {command.name or getattr(command.callback, '__name__', '')}"
-    for group, commands in (("keys", keys), ("store", store), ("fixtures", fixtures), ("vectors", vectors))
+    for group, commands in GROUPS.items()
     for command in commands.registered_commands
 ]
 

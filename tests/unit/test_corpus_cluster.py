@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,13 @@ from pith_builder.corpus.cluster.engine import issue_with_ray
 from pith_builder.corpus.cluster.inputs import LARGEST, SMALLEST, Shard, cut, inputs, shard_size
 from pith_builder.corpus.cluster.parts import Part
 from pith_builder.corpus.cluster.worker import Job, Worker
-from pith_builder.corpus.crew import WorkersDied
 from pith_builder.corpus.manifest import ListedFile, Manifest
 from pith_builder.corpus.numbered import NumberedReceipt
+from pith_builder.corpus.processes import WorkerLost
 from pith_builder.corpus.progress import Progress
 from pith_builder.corpus.run import Interrupted, TooManyRejects
 from pith_builder.corpus.snapshot import InputChanged
+from pith_builder.corpus.verification import Failure, verify_folder
 from pith_builder.errors import (
     FileFailed,
     InvalidMetadata,
@@ -116,8 +117,8 @@ def job(out: Path, keys: KeySource, sources: list[Path], size: int) -> tuple[Job
 def worked(out: Path, keys: KeySource, sources: list[Path], size: int) -> list[Part]:
     """What a single worker makes of all shards of these inputs, in their order."""
     told, shards = job(out, keys, sources, size)
-    worker = Worker(told)
-    return [worker.work(n, shard) for n, shard in enumerate(shards)]
+    with closing(Worker(told)) as worker:
+        return [worker.work(n, shard) for n, shard in enumerate(shards)]
 
 
 def numbers(out: Path) -> list[dict[str, Any]]:
@@ -240,9 +241,9 @@ def test_a_worker_may_get_the_shards_of_a_packed_input_in_any_order(
     corpus: Path, wanted: list[dict[str, Any]], keys: KeySource, tmp_path: Path
 ) -> None:
     told, shards = job(tmp_path / "out", keys, [packed(corpus, "rows.jsonl.gz"), corpus], 20_000)
-    worker = Worker(told)
-    for n in sorted(range(len(shards)), key=lambda n: n * 7 % len(shards)):
-        worker.work(n, shards[n])
+    with closing(Worker(told)) as worker:
+        for n in sorted(range(len(shards)), key=lambda n: n * 7 % len(shards)):
+            worker.work(n, shards[n])
     assert numbers(tmp_path / "out") == wanted * 2
 
 
@@ -384,7 +385,7 @@ def test_a_shard_at_which_workers_die_again_and_again_is_given_up(
     for _ in range(3):
         parts.begin_attempt(tmp_path / "out", 1)
     worker = Worker(told)
-    with pytest.raises(WorkersDied, match=r"part-00001\.parquet"):
+    with pytest.raises(WorkerLost, match=r"part-00001\.parquet"):
         worker.work(1, shards[1])
     assert worker.work(2, shards[2]).rows > 0
     parts.end_attempts(tmp_path / "out", 1)
@@ -458,12 +459,28 @@ def test_a_run_gives_every_row_once_and_a_manifest_that_names_all(
     assert (counts.rows, counts.issued, counts.rejected) == (len(made), len(wanted), len(made) - len(wanted))
     assert numbers(out) == wanted
     manifest = Manifest.read(out)
-    assert (manifest.form, manifest.records, manifest.rejects) == ("table", counts.issued, counts.rejected)
+    assert (manifest.form, manifest.records, manifest.rejects) == ("shards", counts.issued, counts.rejected)
     assert [file.path for file in manifest.files] == sorted(path.name for path in out.glob("*.parquet"))
     assert [ListedFile.of(out, file.path, file.records) for file in manifest.files] == manifest.files
     found = rejects(out / "rejects.jsonl")
     assert len(found) == counts.rejected
     assert [note["line"] for note in found] == sorted(note["line"] for note in found)
+
+
+def test_what_a_run_gives_verifies_and_a_file_that_is_not_listed_is_found(
+    issue: Callable[..., Counts], made: list[FaultyRow], tmp_path: Path
+) -> None:
+    repeated = tmp_path / "repeated.jsonl"
+    repeated.write_bytes(b"".join(row.line for row in [*made, *made]))
+    counts, failures = issue(repeated), list[Failure]()
+    [*_, verified] = verify_folder(tmp_path / "out", make_keyring(), failures.append)
+    assert failures == []
+    assert (verified.records, verified.ok) == (counts.issued, True)
+    (tmp_path / "out" / "part-99999.parquet").write_bytes(b"PAR1")
+    list(verify_folder(tmp_path / "out", make_keyring(), failures.append))
+    assert [(failure.file, failure.reason) for failure in failures] == [
+        ("part-99999.parquet", "is not in the manifest")
+    ]
 
 
 def test_a_finished_run_is_not_done_again(issue: Callable[..., Counts], cluster: Cluster, tmp_path: Path) -> None:

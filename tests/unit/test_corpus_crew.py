@@ -14,7 +14,7 @@ import pytest
 
 from pith_builder import Profile
 from pith_builder.corpus import crew as module
-from pith_builder.corpus.crew import Crew, Plan, WorkersDied
+from pith_builder.corpus.crew import Crew, Plan, WorkerLost
 from pith_builder.corpus.into_folder import line_item
 from pith_builder.corpus.snapshot import Chunk, Place
 from pith_builder.corpus.work import work
@@ -106,7 +106,7 @@ def test_workers_that_always_die_end_the_run(crew: Callable[..., Crew], monkeypa
         return answer(worker, chunk)
 
     monkeypatch.setattr(module._Worker, "answer", killed)
-    with pytest.raises(WorkersDied, match="several times over the rows behind line 0") as died:
+    with pytest.raises(WorkerLost, match="several times over the rows behind line 0") as died:
         list(crew(1).results(iter(chunks(1))))
     assert "memory" in died.value.hint
 

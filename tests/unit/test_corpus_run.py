@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from pith_builder.corpus import snapshot as snapshot_module
 from pith_builder.corpus.beside import Beside
 from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, Counts, RunSettings
 from pith_builder.corpus.into_folder import CHECKPOINT, IntoFolder
-from pith_builder.corpus.into_store import IntoStore
+from pith_builder.corpus.into_store import IntoStore, newest_run
 from pith_builder.corpus.manifest import Manifest
 from pith_builder.corpus.merging import Merging
 from pith_builder.corpus.numbered import NumberedReceipt
@@ -29,7 +31,7 @@ from pith_builder.corpus.snapshot import InputChanged, opened
 from pith_builder.corpus.work import work
 from pith_builder.errors import FileFailed, InvalidMetadata, StoreFailed
 from pith_builder.sources.papers import read_value
-from pith_builder.store import Store
+from pith_builder.store import Store, bulk, runs
 from pith_builder.store.database import reading
 from pith_builder.testing import START, FrozenClock, make_keyring, make_metadata, make_signer
 from pith_builder.testing.corpus import rows
@@ -316,6 +318,17 @@ def test_one_version_described_twice_is_reported_and_both_are_issued(corpus: Cor
     assert corpus.numbers() == numbers_of([one, row(2), other])
 
 
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_what_others_put_in_since_the_run_looked_is_compared(
+    into_store: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    into_store.write(*rows(10))
+    into_store.run()
+    monkeypatch.setattr(bulk, "known", lambda *_: {})
+    into_store.write(*rows(9), row(9, authors="Ada Lovelace", update_date="2026-12-01"), row(10))
+    assert into_store.run() == Counts(rows=11, issued=1, updated=1, stored=9)
+
+
 # --- going on -----------------------------------------------------------------------------------------------------
 
 
@@ -381,6 +394,32 @@ def test_a_merge_that_was_under_way_is_done_again(into_store: Corpus, monkeypatc
     monkeypatch.setattr(into_store_module, "MERGE", 10**9)
     assert into_store.run() == Counts(rows=64, issued=60, updated=1, stored=1, rejected=2, repeated=2)
     assert len(into_store.numbers()) == 60
+
+
+def test_files_of_a_run_into_another_store_are_not_taken(tmp_path: Path) -> None:
+    one, other = (Corpus(tmp_path, f"sqlite:///{tmp_path / name}") for name in ("one.db", "other.db"))
+    other.clock.now += DAY / 2
+    one.write(*rows(60))
+    one.run(steps=1)
+    with pytest.raises(FileFailed, match="into another store has stopped") as refused:
+        other.run()
+    assert "--rejects" in refused.value.hint
+    assert one.run() == Counts(rows=60, issued=60)
+    assert other.run() == Counts(rows=60, issued=60)
+
+
+def test_a_store_that_was_put_back_is_filled_again(tmp_path: Path) -> None:
+    """From a backup: what the files beside the rejects say is of a later state."""
+    corpus = Corpus(tmp_path, f"sqlite:///{tmp_path / 'pith.db'}")
+    corpus.write(*rows(100))
+    corpus.run(steps=4)
+    with closing(sqlite3.connect(tmp_path / "pith.db")) as now, closing(sqlite3.connect(tmp_path / "then.db")) as then:
+        now.backup(then)
+        corpus.run(steps=4)
+        then.backup(now)
+    assert corpus.run() == Counts(rows=100, issued=100)
+    assert corpus.store is not None
+    assert corpus.store.count() == 100
 
 
 def test_what_was_written_behind_the_checkpoint_is_cut_back(corpus: Corpus) -> None:
@@ -463,6 +502,34 @@ def test_an_input_that_grows_while_it_is_read_is_an_error(corpus: Corpus) -> Non
 
     with pytest.raises(InputChanged):
         corpus.run(stop=grow)
+
+
+def test_how_far_a_run_is_can_be_told_while_it_goes_on(into_store: Corpus) -> None:
+    assert into_store.store is not None
+    assert newest_run(into_store.store) is None
+    into_store.write(*damaged_corpus())
+    into_store.run(steps=1)
+    told = newest_run(into_store.store)
+    assert told is not None
+    assert told.place == into_store.checkpoint.place
+    assert (told.counts.rows, told.counts.rejected) == (into_store.checkpoint.counts.rows, 1)
+    into_store.run()
+    told = newest_run(into_store.store)
+    assert told is not None
+    assert (told.finished_at is not None, told.counts) == (True, into_store.checkpoint.counts)
+
+
+def test_a_run_that_was_given_up_elsewhere_ends(into_store: Corpus) -> None:
+    into_store.write(*rows(100))
+    assert into_store.store is not None
+    engine = into_store.store.engine
+
+    def given_up() -> bool:
+        runs.begin(engine, b"{}", "2027-01-01T00:00:00.000000Z")
+        return True
+
+    with pytest.raises(StoreFailed, match="another process"):
+        into_store.run(stop=given_up)
 
 
 def test_two_processes_never_go_on_with_one_run(corpus: Corpus) -> None:

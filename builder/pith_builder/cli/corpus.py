@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from pith_builder.corpus.checkpoint import Checkpoint
-    from pith_builder.corpus.crew import Crew
+    from pith_builder.corpus.checkpoint import Counts
+    from pith_builder.corpus.progress import Progress
     from pith_builder.store import Store
 
 corpus = typer.Typer(help="Many papers: issue a whole snapshot, export it, verify it.", no_args_is_help=True)
@@ -23,15 +24,21 @@ def issue(
     ctx: typer.Context,
     snapshot: Annotated[
         str,
-        typer.Argument(metavar="SNAPSHOT|-", help="Snapshot rows or metadata as JSON Lines, plain, .gz or .zst."),
+        typer.Argument(
+            metavar="SNAPSHOT|-",
+            help="Snapshot rows or metadata as JSON Lines, plain, .gz or .zst; with ray also Parquet.",
+        ),
     ],
     out: Annotated[
         str | None,
         typer.Option("--out", metavar="DIR", help="Write numbers and receipts into this folder, not into the store."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Processes that sign; as many as there are cores.")
+        int | None, typer.Option(min=1, max=1024, help="Processes that sign; as many as there are cores.")
     ] = None,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="Where they run: here, or on a Ray cluster (needs --out).")
+    ] = "local",
     rejects: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where rows that give no record are listed; rejects.jsonl.")
     ] = None,
@@ -44,72 +51,67 @@ def issue(
     A row that gives no record is listed with its line and the reason, and the run goes on. Run again over a newer
     snapshot, it issues what is new or changed.
     """
-    import os
     from pathlib import Path
 
     from pith_builder.cli import output, passphrase
     from pith_builder.cli.papers import now
     from pith_builder.cli.signer import key_source
-    from pith_builder.corpus.checkpoint import Checkpoint, RunSettings
-    from pith_builder.corpus.crew import Crew, Plan
-    from pith_builder.corpus.into_folder import IntoFolder
-    from pith_builder.corpus.into_store import IntoStore
-    from pith_builder.corpus.run import Interrupted, Run
-    from pith_builder.corpus.snapshot import opened
+    from pith_builder.corpus.run import Interrupted
     from pith_builder.corpus.stopping import Stopping
     from pith_builder.published import Profile
-    from pith_builder.signing import fingerprint
-    from pith_builder.store import Store
-    from pith_builder.times import receipt_time
 
     if out is not None and rejects is not None:
         raise typer.BadParameter("with --out they are in that folder", param_hint="--rejects")
-    profile, keys = Profile(ctx.obj.base_url), key_source(ctx.obj)
-    asked: dict[str, bytes] = {}
+    if engine == "ray" and out is None:
+        raise typer.BadParameter("a cluster writes into a folder: name it with --out", param_hint="--engine")
+    keys, profile, stopping = key_source(ctx.obj), Profile(ctx.obj.base_url), Stopping()
+    try:
+        with _shown() as show:
+            if engine == "ray" and out is not None:
+                from pith_builder.corpus.cluster.engine import issue_with_ray
 
-    def remembered(key_id: str) -> bytes:
-        asked[key_id] = passphrase.existing(key_id)
-        return asked[key_id]
+                with stopping:
+                    counts = issue_with_ray(
+                        [snapshot],
+                        Path(out),
+                        keys=keys,
+                        profile=profile,
+                        workers=workers,
+                        max_rejects=max_errors,
+                        restart=restart,
+                        progress=show,
+                        stop=stopping.is_asked,
+                    )
+            else:
+                from pith_builder.corpus.local import issue_locally
 
-    with opened(snapshot) as source:
-        signer = keys.signer(remembered, now)
-        signer.opened()  # before anything begins: a passphrase may be asked for
-        target = IntoStore(Store(ctx.obj.store), signer, profile, now) if out is None else IntoFolder(Path(out))
-        time = receipt_time(now())
-        fresh = Checkpoint(
-            snapshot if snapshot == "-" else str(Path(snapshot).absolute()),
-            source.identity,
-            RunSettings.of(signer, profile),
-            str(Path(rejects or "rejects.jsonl").absolute()),
-            *(time, time, time),
-        )
-        count = workers or len(os.sched_getaffinity(0))
-        crew = Crew(Plan(keys, fingerprint(signer.public_key), profile, target.shape, snapshot), count, asked)
-        stopping = Stopping()
-        try:
-            begun = target.begin(fresh, restart=restart)
-            run = Run(source, target, crew.results, begun, now, max_rejects=max_errors, stop=stopping.is_asked)
-            with stopping:
-                _show(run.go(), crew)
-        except Interrupted:
-            output.print_note(
-                f"stopped behind line {run.checkpoint.place.line}; what is issued is kept, the same command goes on"
-            )
-            raise typer.Exit(130) from None
-        finally:
-            crew.stop()
-            target.close()
-    counts = run.checkpoint.counts
-    output.print_data(output.to_json(counts) if as_json else _sentence(run.checkpoint))
+                counts = issue_locally(
+                    snapshot,
+                    ctx.obj.store if out is None else Path(out),
+                    keys=keys,
+                    passphrase=passphrase.existing,
+                    clock=now,
+                    profile=profile,
+                    rejects=Path(rejects or "rejects.jsonl"),
+                    workers=workers,
+                    max_rejects=max_errors,
+                    restart=restart,
+                    progress=show,
+                    stopping=stopping,
+                )
+    except Interrupted:
+        output.print_note("stopped; what is issued is kept, and the same command goes on")
+        raise typer.Exit(130) from None
+    output.print_data(output.to_json(counts) if as_json else _sentence(counts))
     raise typer.Exit(1 if counts.rejected else 0)
 
 
 _SECONDS_A_LOG_LINE = 30
 
 
-def _show(steps: Iterator[Checkpoint], crew: Crew) -> None:
-    """Do the steps, shown as they come: a line that changes on a terminal, now and then a line in the log elsewhere."""
-    import os
+@contextmanager
+def _shown() -> Iterator[Callable[[Progress], None]]:
+    """What shows progress: a line that changes on a terminal, now and then a line in the log elsewhere."""
     import sys
     import time
 
@@ -117,20 +119,21 @@ def _show(steps: Iterator[Checkpoint], crew: Crew) -> None:
 
     from pith_builder.cli.log import logger
     from pith_builder.cli.progress import line
-    from pith_builder.corpus.progress import progress
 
     logged = time.monotonic()
-    with line() as show:
-        for checkpoint in steps:
-            now = progress(checkpoint, [os.getpid(), *crew.process_ids()])
-            show(str(now))
+    with line() as show_text:
+
+        def show(progress: Progress) -> None:
+            nonlocal logged
+            show_text(str(progress))
             if not sys.stderr.isatty() and time.monotonic() - logged >= _SECONDS_A_LOG_LINE:
-                logger().info("corpus_progress", **msgspec.structs.asdict(now))
+                logger().info("corpus_progress", **msgspec.structs.asdict(progress))
                 logged = time.monotonic()
 
+        yield show
 
-def _sentence(checkpoint: Checkpoint) -> str:
-    counts = checkpoint.counts
+
+def _sentence(counts: Counts) -> str:
     told = f"{counts.rows} rows: issued {counts.issued}, updated {counts.updated}, stored {counts.stored}"
     return f"{told}, rejected {counts.rejected}, repeated {counts.repeated}"
 
@@ -150,22 +153,18 @@ def status(
     import msgspec
 
     from pith_builder.cli import output
-    from pith_builder.corpus.checkpoint import Checkpoint
     from pith_builder.corpus.into_folder import read_checkpoint
+    from pith_builder.corpus.into_store import newest_run
     from pith_builder.corpus.progress import progress
     from pith_builder.errors import NotFound
-    from pith_builder.store import Store, runs
+    from pith_builder.store import Store
 
     if collisions:
         if folder is not None:
             raise typer.BadParameter("it is about the store, and goes with no DIR", param_hint="--collisions")
         _print_collisions(Store(ctx.obj.store, create=False), as_json=as_json)
         return
-    if folder is not None:
-        found = read_checkpoint(Path(folder))
-    else:
-        kept = runs.latest(Store(ctx.obj.store, create=False).engine)
-        found = None if kept is None else Checkpoint.read(kept.checkpoint)
+    found = read_checkpoint(Path(folder)) if folder else newest_run(Store(ctx.obj.store, create=False))
     if found is None:
         raise NotFound("there was no corpus run here", hint="pith-build corpus issue SNAPSHOT")
     now = progress(found)
@@ -174,7 +173,7 @@ def status(
         return
     output.print_data(f"{found.input_name}: {'finished' if found.finished_at else 'not finished'}")
     output.print_data(f"key {found.settings.key_id}, begun {found.begun_at}, saved {found.saved_at}")
-    output.print_data(_sentence(found))
+    output.print_data(_sentence(found.counts))
     if not found.finished_at:
         output.print_data(str(now))
 

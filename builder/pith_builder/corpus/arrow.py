@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pith_builder.corpus import table
 from pith_builder.corpus.numbered import NumberedReceipt
 from pith_builder.corpus.table import pa
-from pith_builder.errors import InvalidInput, InvalidMetadata, Refused, cleaned, cut
+from pith_builder.errors import InvalidInput, InvalidMetadata, PithError, Refused, cleaned, cut
 from pith_builder.issue import Issuer
 from pith_builder.metadata import FIELDS, PaperMetadata
 from pith_builder.published import DEFAULT_PROFILE, Profile
@@ -46,27 +46,28 @@ def issue_batch(
     where the columns are of no form, and what the signer raises: without a fit key, no row is at fault.
     """
     columns, read = form_of(batch.schema)
-    issuer = Issuer(signer, profile, clock)
-    outcomes = [_outcome(row, read, issuer) for row in _rows(batch, columns)]
-    arrays = table.columns([outcome.numbered for outcome in outcomes])
-    arrays += [pa.array([getattr(outcome, name) for outcome in outcomes], pa.string()) for name in ("code", "message")]
+    found: list[Any] = list(_rows(batch, columns))
+    for step in (read, Issuer(signer, profile, clock).sign, NumberedReceipt.of):
+        found = [_done(step, given) for given in found]  # for all rows before the next step, which saves a fifth
+    errors = [one if isinstance(one, PithError) else None for one in found]
+    arrays = table.columns([None if isinstance(one, PithError) else one for one in found])
+    arrays.append(pa.array([error and error.code for error in errors], pa.string()))
+    arrays.append(pa.array([error and _message(error) for error in errors], pa.string()))
     return pa.record_batch(arrays, schema=SCHEMA)
 
 
-class _Outcome(NamedTuple):
-    numbered: NumberedReceipt | None
-    code: str | None = None
-    message: str | None = None
-
-
-def _outcome(row: dict[str, Any] | InvalidInput, read: Callable[[Any], PaperMetadata], issuer: Issuer) -> _Outcome:
+def _done(step: Callable[[Any], Any], given: Any) -> Any:
+    """What a step makes of a row, or the error by which the row gives no record."""
+    if isinstance(given, PithError):
+        return given
     try:
-        if isinstance(row, InvalidInput):
-            raise row
-        return _Outcome(NumberedReceipt.of(issuer.sign(read(row))))
+        return step(given)
     except (InvalidInput, Refused) as error:
-        message = ": ".join(part for part in (error.field, error.message) if part)
-        return _Outcome(None, error.code, cleaned(cut(message, 500)))
+        return error
+
+
+def _message(error: PithError) -> str:
+    return cleaned(cut(": ".join(part for part in (error.field, error.message) if part), 500))
 
 
 # --- the columns that come in -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pith_builder.signing import Signer, fingerprint
 class CheckpointDiffers(Refused):
     """The run that stopped was of another input, under another key or with other settings."""
 
-    code = "checkpoint_differs"
+    code = "run_differs"
 
 
 class RunSettings(msgspec.Struct, frozen=True):

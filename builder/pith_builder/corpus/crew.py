@@ -14,6 +14,7 @@ import gc
 import itertools
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections import deque
@@ -21,12 +22,14 @@ from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
+from queue import SimpleQueue
 
 import msgspec
 
+from pith_builder.corpus.processes import WorkerLost
 from pith_builder.corpus.snapshot import Chunk
 from pith_builder.corpus.work import Done, Shape, work
-from pith_builder.errors import KeyUnfit, PithError, StorageFailed
+from pith_builder.errors import KeyUnfit, PithError
 from pith_builder.published import Profile
 from pith_builder.signers import Deferred
 from pith_builder.signers.active import KeySource
@@ -34,12 +37,6 @@ from pith_builder.signing import fingerprint
 
 _AHEAD = 3  # chunks given out for each worker
 _TRIES = 3  # for a chunk
-
-
-class WorkersDied(StorageFailed):
-    """Workers ended again and again over the same rows: killed, or out of memory."""
-
-    code = "workers_died"
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -57,14 +54,17 @@ class Crew:
 
     def __init__(self, plan: Plan, count: int, passphrases: dict[str, bytes]) -> None:
         self._plan, self.count, self._passphrases = plan, count, passphrases
-        self._threads = ThreadPoolExecutor(count)  # each waits for the answer of one worker
+        # Twice as many, so that one is ready for each worker while another reads its answer.
+        self._threads = ThreadPoolExecutor(2 * count)
         self._workers: set[_Worker] = set()
-        self._idle: deque[_Worker] = deque()
+        self._idle: SimpleQueue[_Worker | None] = SimpleQueue()  # None stands for one that is still to be started
+        for _ in range(count):
+            self._idle.put(None)
         self._unlocking = threading.Lock()
         self._stopped = False
 
     def results(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, Done]]:
-        """What comes of the chunks, in their order. Raises KeyUnusable, WorkersDied, and what reading raises."""
+        """What comes of the chunks, in their order. Raises KeyUnusable, WorkerLost, and what reading raises."""
         out: deque[tuple[Chunk, Future[Done]]] = deque()
         while True:
             for chunk in itertools.islice(chunks, _AHEAD * self.count - len(out)):
@@ -83,6 +83,8 @@ class Crew:
         self._stopped = True
         for worker in self._workers.copy():
             worker.kill()
+        for _ in range(2 * self.count):  # for threads that wait
+            self._idle.put(None)
         self._threads.shutdown(cancel_futures=True)
         for worker in self._workers.copy():
             self._remove(worker)
@@ -96,26 +98,27 @@ class Crew:
                 answer = worker.answer(chunk)
             except (EOFError, OSError):  # it was killed
                 self._remove(worker)
+                self._idle.put(None)
                 continue
-            self._idle.append(worker)
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-        raise WorkersDied(
+            self._idle.put(worker)
+            done: Done | Exception = pickle.loads(answer)  # noqa: S301  # from a process of our own
+            if isinstance(done, Exception):
+                raise done
+            return done
+        raise WorkerLost(
             f"the workers were killed several times over the rows behind line {chunk.begin.line}",
             hint="look at the machine's memory; the same command goes on, with fewer --workers",
         )
 
     def _taken(self) -> _Worker:
         """A worker that has nothing to do, or a new one."""
+        worker = self._idle.get()
         if self._stopped:
             raise CancelledError
-        while self._idle:
-            with contextlib.suppress(IndexError):  # another thread was faster
-                worker = self._idle.pop()
-                if worker.is_alive():
-                    return worker
-                self._remove(worker)
+        if worker is not None and worker.is_alive():
+            return worker
+        if worker is not None:
+            self._remove(worker)
         worker = _Worker(self._plan)
         self._workers.add(worker)
         with self._unlocking, contextlib.suppress(EOFError, OSError):  # killed already, as the next question will tell
@@ -145,11 +148,10 @@ class _Worker:
         self._connection.send(passphrases)
         self._connection.recv()
 
-    def answer(self, chunk: Chunk) -> Done | Exception:
-        """What comes of a chunk. Raises OSError or EOFError where the process has ended."""
+    def answer(self, chunk: Chunk) -> bytes:
+        """What comes of a chunk, pickled. Raises OSError or EOFError where the process has ended."""
         self._connection.send(chunk)
-        answer: Done | Exception = self._connection.recv()
-        return answer
+        return self._connection.recv_bytes()
 
     def is_alive(self) -> bool:
         return self._process.is_alive()

@@ -23,6 +23,7 @@ from pith_builder.corpus.snapshot import CHUNK
 from pith_builder.corpus.spool import Spool, frame
 from pith_builder.corpus.targets import Batch, counted
 from pith_builder.corpus.work import Item
+from pith_builder.errors import FileFailed
 from pith_builder.issue import Signed
 from pith_builder.metadata import PaperMetadata
 from pith_builder.published import Profile, Surroundings
@@ -34,7 +35,6 @@ from pith_builder.sources.pieces import Piece
 from pith_builder.store import bulk, runs
 from pith_builder.store.bulk import NewRecord
 from pith_builder.store.database import writing
-from pith_builder.store.runs import KeptRun
 from pith_builder.store.store import Store, paper_and_snapshot
 from pith_builder.times import Clock
 
@@ -71,9 +71,18 @@ def store_item(name: str, begun: datetime) -> Item:
 class Staged(msgspec.Struct, frozen=True):
     """How far a run is beyond its checkpoint in the store: `reached`, and `due`, up to where a merge was under way."""
 
-    run: int
     reached: Checkpoint
     due: Checkpoint | None
+
+    def is_of(self, merged: Checkpoint) -> bool:
+        """Whether this is about the run that has this checkpoint in its store."""
+        return self.reached.begun_at == merged.begun_at
+
+    def beyond(self, merged: Checkpoint) -> Staged | None:
+        """What of this is not in the store yet; None where there is nothing, or the store was put back meanwhile."""
+        due = self.due if self.due is not None and self.due.place.offset > merged.place.offset else None
+        is_beyond = self.reached.place.offset > merged.place.offset
+        return Staged(self.reached, due) if is_beyond and (due or self.reached).merges == merged.merges else None
 
 
 class IntoStore:
@@ -104,10 +113,16 @@ class IntoStore:
         self._beside.lock()
         if runs.latest(self._engine) != kept:
             raise runs.elsewhere()
+        staged = read_staged(self._rejects)
+        if staged is not None and not staged.is_of(merged) and not restart:
+            raise FileFailed(
+                f"a run over {staged.reached.input_name} into another store has stopped, and keeps its files here",
+                hint="finish it, name another file with --rejects, or give it up with --restart",
+            ).at(file=str(self._rejects))
         self._run = unfinished or runs.begin(self._engine, fresh.to_json(), fresh.begun_at)
         self._merged = merged
         self._merging = Merging(self._common, self._profile, self._clock, merged.begun_at)
-        return self._go_on(read_staged(self._run, merged))
+        return self._go_on(staged.beyond(merged) if staged and staged.is_of(merged) else None)
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
         sizes = self._beside.write(batch)
@@ -121,6 +136,7 @@ class IntoStore:
     def pause(self, reached: Checkpoint) -> Checkpoint:
         self._hand_over(reached)
         self._await()
+        self._stage(self._merged)
         return self._merged
 
     def finish(self, last: Checkpoint) -> Checkpoint:
@@ -128,12 +144,12 @@ class IntoStore:
         counts = msgspec.structs.replace(last.counts, repeated=len(found.repeats))
         last = msgspec.structs.replace(last, counts=counts)
         self._beside.finish()
+        with files.failing("remove the file", self._rejects.parent):
+            _staged_path(self._rejects).unlink(missing_ok=True)
         with writing(self._engine) as connection:
             self._run = runs.move(connection, self._run, last.to_json(), last.finished_at)
         self._beside.clear()
         self._spool.discard()
-        with files.failing("remove the file", self._rejects.parent):
-            _staged_path(self._rejects).unlink(missing_ok=True)
         return last
 
     def close(self) -> None:
@@ -145,8 +161,7 @@ class IntoStore:
     def _go_on(self, staged: Staged | None) -> Checkpoint:
         """Open the files where the run stopped, and begin a merge again that was under way."""
         merged = self._merged
-        reached = merged if staged is None else staged.reached
-        due = staged.due if staged is not None and _is_beyond(staged.due, merged) else None
+        reached, due = (merged, None) if staged is None else (staged.reached, staged.due)
         live = [merged.merges] if due is None else [merged.merges, merged.merges + 1]
         self._discard_spools({_spool_path(self._rejects, number).name for number in live})
         self._beside.open(reached.sizes)
@@ -171,7 +186,7 @@ class IntoStore:
 
     def _stage(self, reached: Checkpoint) -> None:
         due = None if self._under_way is None else self._under_way[0]
-        staged = Staged(self._run.id, reached, due)
+        staged = Staged(reached, due)
         files.replace(_staged_path(self._rejects), msgspec.json.encode(staged))
 
     def _hand_over(self, reached: Checkpoint) -> Checkpoint:
@@ -206,18 +221,27 @@ class IntoStore:
             spool.discard()
 
 
-def read_staged(run: KeptRun, merged: Checkpoint) -> Staged | None:
-    """How far a run is beyond its checkpoint in the store; None where it isn't, or where nobody here knows."""
-    path = _staged_path(Path(merged.rejects))
-    try:
-        staged = msgspec.json.decode(path.read_bytes(), type=Staged)
-    except (OSError, msgspec.MsgspecError):  # of a run on another machine, or of none
+def newest_run(store: Store) -> Checkpoint | None:
+    """How far the newest run of a store is, as well as can be told here; None where there was none."""
+    kept = runs.latest(store.engine)
+    if kept is None:
         return None
-    return staged if staged.run == run.id and _is_beyond(staged.reached, merged) else None
+    merged = Checkpoint.read(kept.checkpoint)
+    found = read_staged(Path(merged.rejects))
+    staged = found.beyond(merged) if found is not None and found.is_of(merged) else None
+    if staged is None or kept.finished_at is not None:
+        return merged
+    rows, rejected = staged.reached.counts.rows, staged.reached.counts.rejected
+    counts = msgspec.structs.replace(merged.counts, rows=rows, rejected=rejected)
+    return msgspec.structs.replace(staged.reached, counts=counts)
 
 
-def _is_beyond(checkpoint: Checkpoint | None, other: Checkpoint) -> bool:
-    return checkpoint is not None and checkpoint.place.offset > other.place.offset
+def read_staged(rejects: Path) -> Staged | None:
+    """What a run that stopped has left beside its rejects; None where there is nothing, as on another machine."""
+    try:
+        return msgspec.json.decode(_staged_path(rejects).read_bytes(), type=Staged)
+    except (OSError, msgspec.MsgspecError):
+        return None
 
 
 def _staged_path(rejects: Path) -> Path:

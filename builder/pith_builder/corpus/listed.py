@@ -17,6 +17,9 @@ from pith_builder.sources.pieces import Piece, rows
 #: What a run without a store keeps in its folder beside what it gives.
 _BESIDE_RECEIPTS = {"rejects.jsonl", "repeats.jsonl", ".checkpoint.json"}
 
+#: The same of a run on a cluster: its rejects, and a folder with its plan and notes.
+_BESIDE_SHARDS, _STATE_OF_SHARDS = {"rejects.jsonl"}, "shards/"
+
 #: Records that go to a process at once, and lines (bytes) at which a batch ends before it has so many.
 BATCH = 200
 _BATCH_BYTES = 4 * 2**20
@@ -45,6 +48,8 @@ def unlisted(folder: Path, manifest: Manifest) -> list[str]:
         known |= _BESIDE_RECEIPTS
     with files.failing("look into the folder", folder):
         found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if manifest.form == "shards":
+        found = {name for name in found - _BESIDE_SHARDS if not name.startswith(_STATE_OF_SHARDS)}
     return sorted(found - known)
 
 

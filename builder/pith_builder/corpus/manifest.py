@@ -20,8 +20,12 @@ MARKER = ".export"
 #: The list of records that were issued in error, if there are any: a notice is no part of a record.
 WITHDRAWN = "withdrawn.jsonl"
 
-#: What the files hold: lines of numbers and receipts, whole records, or a table of numbers and receipts.
-Form = Literal["receipts", "records", "table"]
+#: What the files hold: lines of numbers and receipts, whole records, a table of numbers and receipts, or shards of such
+#: a table, in the order of what a cluster was given.
+Form = Literal["receipts", "records", "table", "shards"]
+
+#: The forms that are Parquet tables, and those in the order of suffixes, in which no number stands twice.
+TABLES, ORDERED = frozenset[Form]({"table", "shards"}), frozenset[Form]({"records", "table"})
 
 
 class InvalidManifest(InvalidInput):

@@ -10,7 +10,18 @@ from typing import Any
 import msgspec
 
 from pith_builder.corpus.listed import FileReader, check_paths, unlisted
-from pith_builder.corpus.manifest import MARKER, NAME, WITHDRAWN, Form, InvalidManifest, ListedFile, Manifest, Withdrawn
+from pith_builder.corpus.manifest import (
+    MARKER,
+    NAME,
+    ORDERED,
+    TABLES,
+    WITHDRAWN,
+    Form,
+    InvalidManifest,
+    ListedFile,
+    Manifest,
+    Withdrawn,
+)
 from pith_builder.corpus.processes import Team, team
 from pith_builder.corpus.proof import Verdict, line_verdict, record_verdict, table_verdicts
 from pith_builder.documents import loads, typed
@@ -113,11 +124,11 @@ def verify_folder(folder: Path, ring: KeyRing, failed: Failed, workers: int = 1)
 
 
 class _FolderCheck:
-    """One run over a folder. In every form but that of a run without a store, records are in the order of suffixes."""
+    """One run over a folder. In every form but those of a run without a store, records are in the order of suffixes."""
 
     def __init__(self, folder: Path, manifest: Manifest, failed: Failed) -> None:
         self._folder, self._manifest, self._failed = folder, manifest, failed
-        self._is_ordered = manifest.form != "receipts"
+        self._is_ordered = manifest.form in ORDERED
         self._last = ""
         self.counts = Verified(manifest.records)
 
@@ -131,7 +142,7 @@ class _FolderCheck:
 
     def check_file(self, listed: ListedFile, check: Team) -> Iterator[Verified]:
         reader = FileReader(self._folder, listed)
-        batches: Iterable[Any] = reader.table() if self._manifest.form == "table" else reader.lines()
+        batches: Iterable[Any] = reader.table() if self._manifest.form in TABLES else reader.lines()
         before = self.counts.records
         for verdicts in check(batches):
             for line, verdict in verdicts:
@@ -184,7 +195,7 @@ def _no_notice(data: bytes) -> InvalidInput | None:
 @contextmanager
 def _checking_lines(form: Form, ring: bytes) -> Iterator[Callable[[Any], list[tuple[int, Verdict]]]]:
     keys = KeyRing.from_json(ring)
-    if form == "table":
+    if form in TABLES:
         yield lambda batch: list(enumerate(table_verdicts(batch[1], keys), batch[0]))
     else:
         verdict = record_verdict if form == "records" else line_verdict

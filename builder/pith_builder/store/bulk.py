@@ -60,18 +60,21 @@ class Known(NamedTuple):
     is_plain: bool
 
 
+_KNOWN = (
+    "SELECT id, canonical_sha256, version, paper, said_at, provenance, enrichment IS NULL AND layout IS NULL, arxiv_id "
+    "FROM records WHERE arxiv_id"
+)
+
+
 def known(connection: sa.Connection, arxiv_ids: Iterable[str]) -> dict[str, list[Known]]:
     """The records of these papers that are in the store, by arXiv id."""
     found: dict[str, list[Known]] = {}
-    columns = (
-        *(records.c.id, records.c.canonical_sha256, records.c.version, records.c.paper, records.c.said_at),
-        records.c.provenance,
-        records.c.enrichment.is_(None) & records.c.layout.is_(None),
-        records.c.arxiv_id,
-    )
-    query: sa.Select[Any] = sa.select(*columns).where(records.c.arxiv_id.in_(sa.bindparam("ids", expanding=True)))
-    for ids in _portions(sorted(set(arxiv_ids))):
-        for *row, arxiv_id in connection.execute(query, {"ids": ids}):
+    for ids in _portions(sorted(set(arxiv_ids))):  # text of our own, since it is several times as fast
+        if connection.dialect.name == "postgresql":
+            rows = connection.exec_driver_sql(f"{_KNOWN} = ANY(%s)", (ids,))
+        else:
+            rows = connection.exec_driver_sql(f"{_KNOWN} IN ({', '.join('?' * len(ids))})", tuple(ids))
+        for *row, arxiv_id in rows:
             found.setdefault(arxiv_id, []).append(Known(*row))
     return found
 

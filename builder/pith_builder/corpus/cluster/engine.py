@@ -146,7 +146,7 @@ def _finish(out: Path, plan: Plan, done: dict[int, Part], new: list[int]) -> Non
             with open(out / part.rejects.path, "rb") as of_part:
                 shutil.copyfileobj(of_part, whole)
     files.adopt(temporary, out / REJECTS, replace=True)
-    Manifest.of("table", [part.table for part in in_order], counts(done).rejected).write(out)
+    Manifest.of("shards", [part.table for part in in_order], counts(done).rejected).write(out)
 
 
 def _remove(path: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Self
 import msgspec
 
 from pith_builder import files
-from pith_builder.corpus.crew import WorkersDied
 from pith_builder.corpus.manifest import ListedFile
+from pith_builder.corpus.processes import WorkerLost
 from pith_builder.errors import FileFailed
 
 #: Below the folder of a run: its plan, and the notes and rejects of its parts.
@@ -76,14 +76,14 @@ def finished(folder: Path, n: int, run: str) -> Part | None:
 
 
 def begin_attempt(folder: Path, n: int) -> None:
-    """Note that this process begins the n-th shard. Raises WorkersDied where several have died at it, or FileFailed."""
+    """Note that this process begins the n-th shard. Raises WorkerLost where several have died at it, or FileFailed."""
     path = folder / attempts_name(n)
     with files.failing("write the file", path), open(path, "a+") as stream:
         stream.seek(0)
         before = stream.read().split()
         stream.write(f"{_this_process()}\n")
     if len(before) >= _MOST_ATTEMPTS:
-        raise WorkersDied(
+        raise WorkerLost(
             f"workers died at one part of the input, {table_name(n)}: {', '.join(before)}",
             hint="look at the memory of the machines; the same command goes on, with fewer --workers",
         )

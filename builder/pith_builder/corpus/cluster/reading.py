@@ -45,6 +45,11 @@ class Reader:
         self._chunks: Iterator[Chunk] = iter(())
         self._at: tuple[int, int] | None = None  # which packed input is open, and how far it is read
 
+    def close(self) -> None:
+        """Close what is open."""
+        self._at = None
+        self._open.close()
+
     def read(self, shard: Shard) -> Iterator[Rows]:
         """The rows of a shard. Raises FileFailed, or InputChanged."""
         file = self._inputs[shard.input]
@@ -53,16 +58,19 @@ class Reader:
     def _chunk(self, shard: Shard) -> Chunk:
         file = self._inputs[shard.input]
         if self._at is None or self._at[0] != shard.input or self._at[1] > shard.begin:
-            self._open.close()
+            self.close()
             snapshot = self._open.enter_context(_unchanged(file))
             start = Place() if file.form == "packed" else Place(shard.lines, shard.begin)
             self._chunks = snapshot.chunks(start, self._size)
-        self._at = None
+        self._at = None  # until it is read
         chunk = next((chunk for chunk in self._chunks if chunk.begin.offset >= shard.begin), None)
-        if chunk is None or (chunk.begin.offset, chunk.end.offset) != (shard.begin, shard.end):
+        is_there = chunk is not None and (chunk.begin.offset, chunk.end.offset) == (shard.begin, shard.end)
+        if is_there and file.form == "packed":
+            self._at = shard.input, shard.end
+        else:
+            self.close()
+        if chunk is None or not is_there:
             raise InputChanged("its lines are not where they were when the run began").at(file=file.path)
-        if file.form == "packed":
-            self._at = shard.input, chunk.end.offset
         return chunk
 
 

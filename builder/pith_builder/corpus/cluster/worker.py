@@ -47,6 +47,10 @@ class Worker:
         self._signer: Deferred | None = None
         self._reader = Reader(job.inputs, job.size)
 
+    def close(self) -> None:
+        """Close what is open; the worker can go on all the same."""
+        self._reader.close()
+
     def __call__(self, batch: pa.Table) -> pa.Table:
         """The answers to a batch with columns `n` and `shard`: `answer` holds a Part or a PithError, pickled."""
         answers = [pickle.dumps(self._answer(row["n"], row["shard"])) for row in batch.to_pylist()]
@@ -59,7 +63,7 @@ class Worker:
             return error
 
     def work(self, n: int, shard: Shard) -> Part:
-        """Issue the n-th shard and write its files. Raises KeyUnusable, FileFailed, or WorkersDied."""
+        """Issue the n-th shard and write its files. Raises KeyUnusable, FileFailed, or WorkerLost."""
         job, folder = self._job, Path(self._job.folder)
         signer = self._opened()
         signer.confirm()
