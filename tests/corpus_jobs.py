@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from pith_builder import KeyRing
 from pith_builder.corpus.checkpoint import Checkpoint
 from pith_builder.corpus.into_folder import CHECKPOINT, read_checkpoint
-from pith_builder.corpus.into_store import read_staged
-from pith_builder.store import Store, runs
+from pith_builder.corpus.into_store import newest_run
+from pith_builder.store import Store
 from pith_builder.store.database import reading
 from pith_builder.store.schema import current, earlier_blocks, receipts, records
 from pith_builder.testing import make_keyring, make_seed, make_signer
@@ -88,6 +88,7 @@ class Job:
         (folder / "keys" / "keyring.json").write_bytes(RING.to_json())
         self.store, self.out, self._command = store, folder / "out", command
         self.notes = self.out if store is None else folder
+        self._processes: list[subprocess.Popen[bytes]] = []
         if store is not None:
             Store(store)  # so that it can be looked at from the beginning
 
@@ -100,7 +101,9 @@ class Job:
         command += ["--out", str(self.out)] if self.store is None else ["--rejects", str(self.home / "rejects.jsonl")]
         with open(self.home / "stderr", "wb") as told:
             streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": told}
-            return subprocess.Popen(command, env=environment, start_new_session=True, **streams | options)
+            process = subprocess.Popen(command, env=environment, start_new_session=True, **streams | options)
+        self._processes.append(process)
+        return process
 
     def end(self, process: subprocess.Popen[bytes]) -> Ended:
         """Wait for the end."""
@@ -111,16 +114,17 @@ class Job:
         """Go on until the end."""
         return self.end(self.start(snapshot, *arguments, **options))
 
+    def close(self) -> None:
+        """End what is still running."""
+        for process in self._processes:
+            process.kill()
+            process.communicate()
+
     def checkpoint(self) -> Checkpoint | None:
         """How far the newest run is."""
         if self.store is None:
             return read_checkpoint(self.out)
-        kept = runs.latest(Store(self.store).engine)
-        if kept is None:
-            return None
-        merged = Checkpoint.read(kept.checkpoint)
-        staged = None if merged.finished_at else read_staged(kept, merged)
-        return merged if staged is None else staged.reached
+        return newest_run(Store(self.store))
 
     def done(self) -> int:
         """How many rows the checkpoint counts."""
