@@ -88,6 +88,7 @@ class Job:
         (folder / "keys" / "keyring.json").write_bytes(RING.to_json())
         self.store, self.out, self._command = store, folder / "out", command
         self.notes = self.out if store is None else folder
+        self._processes: list[subprocess.Popen[bytes]] = []
         if store is not None:
             Store(store)  # so that it can be looked at from the beginning
 
@@ -97,12 +98,12 @@ class Job:
         environment |= {"PITH_HOME": str(self.home), "PITH_STORE": self.store or "", "PITH_OFFLINE": "1"}
         environment |= {"PITH_KEY": "env:THE_SEED", "THE_SEED": base64.b64encode(make_seed()).decode()}
         command = [*self._command, "corpus", "issue", str(snapshot), *arguments]
-        command += ["--out", str(self.out)] if self.store is None else []
+        command += ["--out", str(self.out)] if self.store is None else ["--rejects", str(self.home / "rejects.jsonl")]
         with open(self.home / "stderr", "wb") as told:
             streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": told}
-            return subprocess.Popen(
-                command, env=environment, cwd=self.home, start_new_session=True, **streams | options
-            )
+            process = subprocess.Popen(command, env=environment, start_new_session=True, **streams | options)
+        self._processes.append(process)
+        return process
 
     def end(self, process: subprocess.Popen[bytes]) -> Ended:
         """Wait for the end."""
@@ -112,6 +113,12 @@ class Job:
     def run(self, snapshot: Path, *arguments: str, **options: Any) -> Ended:
         """Go on until the end."""
         return self.end(self.start(snapshot, *arguments, **options))
+
+    def close(self) -> None:
+        """End what is still running."""
+        for process in self._processes:
+            process.kill()
+            process.communicate()
 
     def checkpoint(self) -> Checkpoint | None:
         """How far the newest run is."""
