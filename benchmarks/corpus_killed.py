@@ -9,7 +9,6 @@ with exit code 1 and the reason where the two results differ in more than times.
 from __future__ import annotations
 
 import argparse
-import base64
 import contextlib
 import itertools
 import os
@@ -20,25 +19,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-import stored  # noqa: E402
-
-import corpus_left  # noqa: E402
-from pith_builder import verify  # noqa: E402
-from pith_builder.corpus.into_folder import CHECKPOINT  # noqa: E402
-from pith_builder.store import Store  # noqa: E402
-from pith_builder.testing import make_seed, make_signer  # noqa: E402
-from pith_builder.testing.corpus import with_faults  # noqa: E402
+from corpus_jobs import RING, Job, differences, workers_of
+from pith_builder import verify
+from pith_builder.store import Store
+from pith_builder.testing.corpus import with_faults
 
 FAULTY = 50  # one row after so many others
 MOMENT = 0.7  # of the time to the first checkpoint: so the run moves on about as fast as there are kills
 SAMPLE = 1_000  # records that are verified
-RING = stored.ring_after_rotations(make_signer())
 
 
 def main() -> None:
@@ -50,67 +42,38 @@ def main() -> None:
     parser.add_argument("--folder", action="store_true", help="into folders, not into stores")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        undisturbed = Job(Path(folder) / "undisturbed", None, options.folder)
-        killed = Job(Path(folder) / "killed", options.store, options.folder)
+        undisturbed, killed = Path(folder) / "undisturbed", Path(folder) / "killed"
+        stores = [f"sqlite:///{undisturbed}.db", options.store or f"sqlite:///{killed}.db"]
+        one, other = (
+            Job(home, None if options.folder else store)
+            for home, store in zip((undisturbed, killed), stores, strict=True)
+        )
         snapshot = Path(folder) / "snapshot.jsonl"
         with open(snapshot, "wb") as file:
             file.writelines(row.line for row in with_faults(options.rows, every=FAULTY))
         print(f"{options.rows} rows, and a faulty one after each {FAULTY}", flush=True)
-        first = undisturbed.run(snapshot)
-        told = Killing(killed, snapshot, options.kills, random.Random(options.seed), first).all()
-        print(check(undisturbed, killed), "after", told)
+        first = undisturbed_run(one, snapshot)
+        told = Killing(other, snapshot, options.kills, random.Random(options.seed), first).all()
+        print(check(one, other), "after", told)
 
 
-class Job:
-    """A run, or what is left of it: where it goes, and the process that is at it."""
+def undisturbed_run(job: Job, snapshot: Path) -> float:
+    """Let a process come to its end; gives the seconds to its first checkpoint."""
+    begun, process = time.monotonic(), job.start(snapshot)
+    while job.done() == 0 and process.poll() is None:
+        time.sleep(0.02)
+    first = time.monotonic() - begun
+    end(job, process)
+    print(f"undisturbed: {time.monotonic() - begun:.1f} s, {first:.1f} s to the first checkpoint", flush=True)
+    return first
 
-    def __init__(self, folder: Path, store: str | None, into_folder: bool) -> None:
-        folder.mkdir()
-        (folder / "keys").mkdir()
-        (folder / "keys" / "keyring.json").write_bytes(RING.to_json())
-        self.home = folder
-        self.store = store or f"sqlite:///{folder / 'pith.db'}"
-        self.place: str | Path = folder / "out" if into_folder else self.store
-        self.notes = self.place if isinstance(self.place, Path) else folder
-        if not into_folder:
-            Store(self.store)  # so that it can be looked at from the beginning
 
-    def start(self, snapshot: Path) -> subprocess.Popen[bytes]:
-        environment = os.environ | {"PITH_HOME": str(self.home), "PITH_STORE": self.store}
-        environment |= {"PITH_KEY": "env:THE_SEED", "THE_SEED": base64.b64encode(make_seed()).decode()}
-        command = [sys.executable, "-m", "pith_builder", "corpus", "issue", str(snapshot)]
-        command += ["--out", str(self.place)] if isinstance(self.place, Path) else []
-        with open(self.home / "stderr", "wb") as told:
-            streams = {"stdout": subprocess.PIPE, "stderr": told}
-            return subprocess.Popen(command, env=environment, cwd=self.home, start_new_session=True, **streams)
-
-    def run(self, snapshot: Path) -> float:
-        """Let a process come to its end; gives the seconds to its first checkpoint."""
-        begun, process = time.monotonic(), self.start(snapshot)
-        while self.done() == 0 and process.poll() is None:
-            time.sleep(0.02)
-        first = time.monotonic() - begun
-        self.end(process)
-        print(f"undisturbed: {time.monotonic() - begun:.1f} s, {first:.1f} s to the first checkpoint", flush=True)
-        return first
-
-    def end(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for the end that a run comes to by itself, with rejects."""
-        out, _ = process.communicate()
-        if process.returncode != 1 or not out:
-            raise SystemExit(
-                f"a run ended by itself with exit {process.returncode}: {(self.home / 'stderr').read_text()}"
-            )
-        print(out.decode().strip(), flush=True)
-
-    def done(self) -> int:
-        """How many rows the checkpoint counts."""
-        checkpoint = corpus_left.checkpoint_of(self.place)
-        return 0 if checkpoint is None else checkpoint.counts.rows
-
-    def is_finished(self) -> bool:
-        checkpoint = corpus_left.checkpoint_of(self.place)
-        return checkpoint is not None and checkpoint.finished_at is not None
+def end(job: Job, process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end that a run comes to by itself, with rejects."""
+    ended = job.end(process)
+    if ended.code != 1 or not job.is_finished():
+        raise SystemExit(f"a run ended by itself: {ended}")
+    print(ended.out.strip(), flush=True)
 
 
 class Killing:
@@ -130,7 +93,7 @@ class Killing:
             self._kill(kind)
             self._seen.append(self._job.done())
             print(f"kill {n + 1}, {kind}: {self._seen[-1]} rows done", flush=True)
-        self._job.end(self._process)
+        end(self._job, self._process)
         if self._seen != sorted(self._seen):
             raise SystemExit("what a checkpoint counted was lost again")
         moved = len(set(self._seen)) - 1
@@ -147,7 +110,7 @@ class Killing:
     def _kill(self, kind: str) -> None:
         victims = [self._process.pid]
         if kind == "worker":
-            while not (victims := corpus_left.workers_of(self._process.pid)) and self._process.poll() is None:
+            while not (victims := workers_of(self._process.pid)) and self._process.poll() is None:
                 time.sleep(0.01)
         if not victims:
             return
@@ -166,28 +129,10 @@ class Killing:
 
 def check(undisturbed: Job, killed: Job) -> str:
     """Compare two runs; gives what was found, or ends with the first difference."""
-    rows = 0
-    for one, other in itertools.zip_longest(left(undisturbed), left(killed)):
-        rows += 1
-        if one != other:
-            raise SystemExit(f"row {rows} differs:\n{one}\n{other}")
-    one, other = (corpus_left.checkpoint_of(job.place) for job in (undisturbed, killed))
-    if one is None or other is None or one.counts != other.counts:
-        raise SystemExit(f"the runs came to {one} and to {other}")
-    if not killed.is_finished():
-        raise SystemExit("the run is not finished")
-    if others := {path.name for path in killed.notes.iterdir() if path.name.startswith(".")} - {CHECKPOINT}:
-        raise SystemExit(f"these files were left: {others}")
-    told = f"{rows} rows or lines are equal but for times"
-    return told if isinstance(killed.place, Path) else f"{told}, {check_store(killed.store)} records verify"
-
-
-def left(job: Job) -> Iterator[tuple[str, object]]:
-    """What a run left: rows of the store or lines of the folder, and the notes beside them."""
-    if isinstance(job.place, Path):
-        return corpus_left.of_folder(job.place)
-    notes = [(name, (job.notes / name).read_bytes()) for name in ("rejects.jsonl", "repeats.jsonl")]
-    return itertools.chain(notes, corpus_left.of_store(job.place))
+    if found := next(differences(undisturbed, killed), None):
+        raise SystemExit("the runs differ:\n{}\n{}".format(*found))
+    told = f"{sum(1 for _ in killed.left())} rows or lines are equal but for times"
+    return told if killed.store is None else f"{told}, {check_store(killed.store)} records verify"
 
 
 def check_store(url: str) -> int:

@@ -22,7 +22,7 @@ from pith_builder.corpus import snapshot as snapshot_module
 from pith_builder.corpus.beside import Beside
 from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, Counts, RunSettings
 from pith_builder.corpus.into_folder import CHECKPOINT, IntoFolder
-from pith_builder.corpus.into_store import IntoStore
+from pith_builder.corpus.into_store import IntoStore, newest_run
 from pith_builder.corpus.manifest import Manifest
 from pith_builder.corpus.merging import Merging
 from pith_builder.corpus.numbered import NumberedReceipt
@@ -31,7 +31,7 @@ from pith_builder.corpus.snapshot import InputChanged, opened
 from pith_builder.corpus.work import work
 from pith_builder.errors import FileFailed, InvalidMetadata, StoreFailed
 from pith_builder.sources.papers import read_value
-from pith_builder.store import Store
+from pith_builder.store import Store, bulk, runs
 from pith_builder.store.database import reading
 from pith_builder.testing import START, FrozenClock, make_keyring, make_metadata, make_signer
 from pith_builder.testing.corpus import rows
@@ -318,6 +318,17 @@ def test_one_version_described_twice_is_reported_and_both_are_issued(corpus: Cor
     assert corpus.numbers() == numbers_of([one, row(2), other])
 
 
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_what_others_put_in_since_the_run_looked_is_compared(
+    into_store: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    into_store.write(*rows(10))
+    into_store.run()
+    monkeypatch.setattr(bulk, "known", lambda *_: {})
+    into_store.write(*rows(9), row(9, authors="Ada Lovelace", update_date="2026-12-01"), row(10))
+    assert into_store.run() == Counts(rows=11, issued=1, updated=1, stored=9)
+
+
 # --- going on -----------------------------------------------------------------------------------------------------
 
 
@@ -491,6 +502,34 @@ def test_an_input_that_grows_while_it_is_read_is_an_error(corpus: Corpus) -> Non
 
     with pytest.raises(InputChanged):
         corpus.run(stop=grow)
+
+
+def test_how_far_a_run_is_can_be_told_while_it_goes_on(into_store: Corpus) -> None:
+    assert into_store.store is not None
+    assert newest_run(into_store.store) is None
+    into_store.write(*damaged_corpus())
+    into_store.run(steps=1)
+    told = newest_run(into_store.store)
+    assert told is not None
+    assert told.place == into_store.checkpoint.place
+    assert (told.counts.rows, told.counts.rejected) == (into_store.checkpoint.counts.rows, 1)
+    into_store.run()
+    told = newest_run(into_store.store)
+    assert told is not None
+    assert (told.finished_at is not None, told.counts) == (True, into_store.checkpoint.counts)
+
+
+def test_a_run_that_was_given_up_elsewhere_ends(into_store: Corpus) -> None:
+    into_store.write(*rows(100))
+    assert into_store.store is not None
+    engine = into_store.store.engine
+
+    def given_up() -> bool:
+        runs.begin(engine, b"{}", "2027-01-01T00:00:00.000000Z")
+        return True
+
+    with pytest.raises(StoreFailed, match="another process"):
+        into_store.run(stop=given_up)
 
 
 def test_two_processes_never_go_on_with_one_run(corpus: Corpus) -> None:
