@@ -666,3 +666,14 @@ def test_a_checkpoint_that_cannot_be_read_is_given_up(corpus: Corpus) -> None:
     with pytest.raises(CheckpointDiffers, match="can't be read"):
         corpus.run()
     assert corpus.run(restart=True).rows == 20
+
+
+@pytest.mark.parametrize("fill", [b"\0", b"\xff", b"a"])
+def test_records_that_were_altered_beside_a_run_are_refused(into_store: Corpus, fill: bytes) -> None:
+    into_store.write(*rows(20))
+    into_store.run(steps=1)
+    [spool] = into_store.rejects.parent.glob(".rejects.jsonl.records-*")
+    spool.write_bytes(fill * spool.stat().st_size)
+    with pytest.raises(FileFailed, match="altered"):
+        into_store.run()
+    assert into_store.run(restart=True).issued == 20
