@@ -115,3 +115,11 @@ def test_an_empty_snapshot_is_an_error(with_key: Run, snapshot: Path) -> None:
     snapshot.write_bytes(b"")
     result = with_key("corpus", "issue", snapshot)
     assert (result.code, "no paper in it" in result.err) == (3, True)
+
+
+def test_names_that_are_no_text_are_refused(with_key: Run, snapshot: Path) -> None:
+    name = snapshot.rename(snapshot.with_name("\udcff.jsonl"))
+    for arguments in ([name], [name, "--out", "out"], [__file__, "--rejects", "\udcff"]):
+        result = with_key("corpus", "issue", *arguments)
+        assert (result.code, "is no UTF-8" in result.err) == (5, True)
+    assert with_key("corpus", "issue", "-", "--out", "\udcff", stdin=name.read_bytes()).code == 0

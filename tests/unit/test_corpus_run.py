@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -32,7 +33,7 @@ from pith_builder.corpus.work import work
 from pith_builder.errors import FileFailed, InvalidMetadata, StoreFailed
 from pith_builder.sources.papers import read_value
 from pith_builder.store import Store, bulk, runs
-from pith_builder.store.database import reading
+from pith_builder.store.database import reading, writing
 from pith_builder.testing import START, FrozenClock, make_keyring, make_metadata, make_signer
 from pith_builder.testing.corpus import rows
 from pith_builder.times import parse_receipt_time, receipt_time
@@ -297,6 +298,51 @@ def test_of_rows_with_one_number_the_last_wins(into_store: Corpus, between: int)
     repeat = json.loads(into_store.repeats.read_bytes())
     assert (repeat["line"], repeat["first_line"], repeat["code"]) == (between + 2, 1, "repeated_row")
     assert repeat["number"] == f"pith:{found.number.suffix}"
+
+
+@pytest.mark.parametrize("between", [0, 40])
+def test_what_another_source_says_meanwhile_is_no_row_of_the_input(into_store: Corpus, between: int) -> None:
+    """A daily sync may put a paper in while a run is under way; its description is newer than that of the snapshot."""
+    line = row(1, authors="Grace Hopper", update_date="2026-10-01")
+    _, metadata = read_value(row(1, authors="Emmy Noether"))
+    into_store.write(*itertools.islice(rows(50, start=10), between), row(2), line)
+    into_store.run(steps=1 if between else 0)
+    assert into_store.store is not None
+    into_store.clock.now += DAY
+    issuer = Issuer(SIGNER, PROFILE, into_store.clock)
+    live = Provenance("oai:oaipmh.arxiv.org", "2026-12-01T00:00:00Z", "2027-06-01T00:00:00Z")
+    newer = into_store.store.issue(metadata, live, issuer).record
+    assert into_store.run() == Counts(rows=between + 2, issued=between + 1, stored=1)
+    assert into_store.store.get(str(metadata.id)).record == newer
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_what_others_have_changed_since_the_run_looked_is_compared(
+    into_store: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row says again what the store had, and another writer has put in something older than the row, or newer."""
+    lines = [row(n, authors="Grace Hopper", update_date="2026-09-01") for n in (1, 2)]
+    into_store.write(*lines)
+    into_store.run()
+    into_store.write(*(row(n, authors="Grace Hopper", update_date="2026-11-01") for n in (1, 2)))
+    store, lock = into_store.store, bulk.lock
+    assert store is not None
+    papers = [read_value(line)[1] for line in lines]
+    says = ["2026-10-01T00:00:00Z", "2026-12-01T00:00:00Z"]
+
+    def locked_late(*arguments: Any) -> None:
+        for paper, said_at in zip(papers, says, strict=True):
+            changed = msgspec.structs.replace(paper, authors="Emmy Noether")
+            assert store.issue(changed, Provenance("test", said_at), Issuer(SIGNER, PROFILE, into_store.clock))
+        lock(*arguments)
+
+    monkeypatch.setattr(bulk, "lock", locked_late)
+    into_store.run()
+    found = [store.get(str(paper.id)) for paper in papers]
+    assert [one.record.paper.authors_text for one in found] == ["Grace Hopper", "Emmy Noether"]
+    with reading(store.engine) as connection:
+        said = set(connection.exec_driver_sql("SELECT said_at FROM records").scalars())
+    assert said == {"2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"}
 
 
 @pytest.mark.parametrize("between", [0, 40])
@@ -577,3 +623,57 @@ def test_a_file_that_lost_what_the_checkpoint_counts_is_refused(corpus: Corpus) 
     partial.write_bytes(b"")
     with pytest.raises(FileFailed, match="is shorter now"):
         corpus.run()
+
+
+@pytest.mark.parametrize("name", ["rejects.jsonl", "rejects.jsonl.partial", "repeats.jsonl"])
+def test_an_input_that_the_run_would_replace_is_refused(into_store: Corpus, name: str) -> None:
+    content = b"".join(rows(3))
+    into_store.file = into_store.file.with_name(name)
+    into_store.file.write_bytes(content)
+    with pytest.raises(FileFailed, match="it is the input"):
+        into_store.run()
+    assert into_store.file.read_bytes() == content
+    assert into_store.numbers() == set()
+
+
+def test_an_input_in_the_folder_of_the_run_is_refused(into_folder: Corpus) -> None:
+    into_folder.write(*rows(3))
+    into_folder.run()
+    into_folder.file = into_folder.rejects.with_name("receipts.jsonl")
+    content = into_folder.file.read_bytes()
+    with pytest.raises(FileFailed, match="the input is in it"):
+        into_folder.run(restart=True)
+    assert into_folder.file.read_bytes() == content
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_only_a_file_is_replaced_by_the_rejects(into_store: Corpus, make: Callable[[Path], None]) -> None:
+    into_store.write(*rows(3))
+    make(into_store.rejects)
+    with pytest.raises(FileFailed, match="it is no file"):
+        into_store.run()
+    assert not into_store.rejects.is_file()
+
+
+def test_a_checkpoint_that_cannot_be_read_is_given_up(corpus: Corpus) -> None:
+    corpus.write(*rows(20))
+    corpus.run(steps=1)
+    if corpus.store is None:
+        (corpus.folder / CHECKPOINT).write_bytes(b'{"input_name":"\xff"}')
+    else:
+        with writing(corpus.store.engine) as connection:
+            connection.exec_driver_sql("UPDATE corpus_runs SET checkpoint = 7")
+    with pytest.raises(CheckpointDiffers, match="can't be read"):
+        corpus.run()
+    assert corpus.run(restart=True).rows == 20
+
+
+@pytest.mark.parametrize("fill", [b"\0", b"\xff", b"a"])
+def test_records_that_were_altered_beside_a_run_are_refused(into_store: Corpus, fill: bytes) -> None:
+    into_store.write(*rows(20))
+    into_store.run(steps=1)
+    [spool] = into_store.rejects.parent.glob(".rejects.jsonl.records-*")
+    spool.write_bytes(fill * spool.stat().st_size)
+    with pytest.raises(FileFailed, match="altered"):
+        into_store.run()
+    assert into_store.run(restart=True).issued == 20

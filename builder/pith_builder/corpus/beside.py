@@ -9,6 +9,7 @@ from pith_builder import files
 from pith_builder.corpus import notes, repeats
 from pith_builder.corpus.growing import Growing
 from pith_builder.corpus.targets import Batch
+from pith_builder.errors import FileFailed
 
 
 class Beside:
@@ -23,8 +24,13 @@ class Beside:
         self._lock = rejects.with_name(f".{rejects.name}.lock")
         self._locked = contextlib.ExitStack()
 
-    def lock(self) -> None:
-        """Keep other runs away until `close`: before the checkpoint is read that is gone on from. Raises FileFailed."""
+    def lock(self, input_name: str) -> None:
+        """Keep other runs away until `close`: before the checkpoint is read that is gone on from.
+
+        Raises FileFailed, also where one of these files is the input of that name, or no file that may be replaced.
+        """
+        for path in (self._rejects.path, self._rejects.partial, self._repeats):
+            _check_place(path, Path(input_name))
         files.make_folder(self._lock.parent, 0o755)
         hint = "another run writes there; let it end first"
         self._locked.enter_context(files.locked(self._lock, wait=False, hint=hint))
@@ -63,3 +69,13 @@ class Beside:
         with self._locked:
             self._rejects.close()
             self._entries.close()
+
+
+def _check_place(path: Path, input_: Path) -> None:
+    with files.failing("look at the file", path):
+        if not path.exists():
+            return
+        reason = "it is no file" if not path.is_file() else "it is the input"
+        if not path.is_file() or (input_.exists() and path.samefile(input_)):
+            hint = "name another one with --rejects"
+            raise FileFailed(f"{reason}, and would be replaced by the list of rejects", hint=hint).at(file=str(path))

@@ -73,7 +73,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
         """A checkpoint as `to_json` wrote it. Raises CheckpointDiffers where it can't be read."""
         try:
             return msgspec.json.decode(data, type=cls)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeError, TypeError):
             raise CheckpointDiffers("the checkpoint can't be read", hint=_ANEW) from None
 
     def resumed(self, now: str) -> Checkpoint:

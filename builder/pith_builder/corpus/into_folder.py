@@ -53,10 +53,10 @@ class IntoFolder:
 
     def begin(self, fresh: Checkpoint, *, restart: bool) -> Checkpoint:
         files.make_folder(self._folder, 0o755)
-        self._check_own()
-        self._beside.lock()
-        found = read_checkpoint(self._folder)
-        if found is None or restart:
+        self._check_own(Path(fresh.input_name))
+        self._beside.lock(fresh.input_name)
+        found = None if restart else read_checkpoint(self._folder)
+        if found is None:
             found = fresh
             self._save(found)  # before there is any other file, by which the folder would be somebody else's
             with files.failing("remove the file", self._folder / MANIFEST):
@@ -69,9 +69,11 @@ class IntoFolder:
             self._clear()
         return found
 
-    def _check_own(self) -> None:
-        """Raise FileFailed where the folder holds something, and no run: hidden files don't count."""
+    def _check_own(self, input_: Path) -> None:
+        """Raise FileFailed where the folder holds the input, or something and no run: hidden files don't count."""
         with files.failing("read the folder", self._folder):
+            if input_.resolve().is_relative_to(self._folder.resolve()):
+                raise FileFailed("the input is in it", hint="name another folder").at(file=str(self._folder))
             others = sorted(path.name for path in self._folder.iterdir() if not path.name.startswith("."))
         if others and not self._kept.exists():
             raise FileFailed(

@@ -110,7 +110,7 @@ class IntoStore:
         self._rejects = Path(merged.rejects)
         self._beside = Beside(self._rejects)
         self._open.callback(self._beside.close)
-        self._beside.lock()
+        self._beside.lock(fresh.input_name)
         if runs.latest(self._engine) != kept:
             raise runs.elsewhere()
         staged = read_staged(self._rejects)
@@ -240,7 +240,7 @@ def read_staged(rejects: Path) -> Staged | None:
     """What a run that stopped has left beside its rejects; None where there is nothing, as on another machine."""
     try:
         return msgspec.json.decode(_staged_path(rejects).read_bytes(), type=Staged)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeError):
         return None
 
 

@@ -17,6 +17,7 @@ from pith_builder.corpus.progress import progress as progress_of
 from pith_builder.corpus.run import Run
 from pith_builder.corpus.snapshot import opened
 from pith_builder.corpus.stopping import Stopping
+from pith_builder.errors import FileFailed
 from pith_builder.published import DEFAULT_PROFILE, Profile
 from pith_builder.signers.active import KeySource
 from pith_builder.signing import fingerprint
@@ -61,10 +62,10 @@ def issue_locally(
         target = IntoFolder(into) if isinstance(into, Path) else IntoStore(Store(into), signer, profile, clock)
         time = receipt_time(clock())
         fresh = Checkpoint(
-            snapshot if snapshot == "-" else str(Path(snapshot).absolute()),
+            snapshot if snapshot == "-" else _kept_name(snapshot),
             source.identity,
             RunSettings.of(signer, profile),
-            str(rejects.absolute()),
+            _kept_name(rejects),
             *(time, time, time),
         )
         plan = Plan(keys, fingerprint(signer.public_key), profile, target.shape, snapshot)
@@ -79,3 +80,15 @@ def issue_locally(
             crew.stop()
             target.close()
     return run.checkpoint.counts
+
+
+def _kept_name(path: str | Path) -> str:
+    """A file's whole path, as a checkpoint keeps it. Raises FileFailed where it can't be written as text."""
+    name = str(Path(path).absolute())
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise FileFailed("its path is no UTF-8", hint="give the file, or the folder, another name").at(
+            file=name
+        ) from None
+    return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import sqlalchemy as sa
@@ -29,24 +29,31 @@ class Merging:
     def merge(self, connection: sa.Connection, spool: Spool) -> Counts:
         """Take over all records of a spool, in a transaction that writes; gives what became of them."""
         new: dict[bytes, int] = {}
-        again: list[tuple[str, int]] = []
+        again: dict[int, int] = {}
         to_compare: set[int] = set()
-        for n, there in enumerate(_known(connection, spool)):
+        for n, there in _known(connection, spool, range(len(spool))):
             if there is None:
                 if new.setdefault(spool.digests[n], n) != n:
                     to_compare.add(n)
                 continue
             record = spool.record(n)
-            if not there.is_plain or there.paper != record.paper:
+            if _may_differ(there, record):
                 to_compare.add(n)
-            elif record.said_at is not None and record.said_at > (there.said_at or ""):
-                again.append((record.said_at, there.row_id))
+            elif (record.said_at or "") > (there.said_at or ""):
+                again[n] = there.row_id
         inserted = bulk.insert(connection, spool.records(new[digest] for digest in sorted(new)), self._common)
         if raced := new.keys() - inserted:  # others have put these in since we looked
             to_compare |= {n for n, digest in enumerate(spool.digests) if digest in raced}
         compared = bulk.row_ids(connection, [spool.digests[n] for n in to_compare])
-        bulk.lock(connection, [*compared, *(row_id for _, row_id in again)])
-        bulk.say_again(connection, again)
+        bulk.lock(connection, [*compared, *again.values()])
+        said: list[tuple[str, int]] = []
+        for n, there in _known(connection, spool, list(again)):  # as they are now that nobody else changes them
+            record = spool.record(n)
+            if there is None or _may_differ(there, record):
+                to_compare.add(n)
+            elif record.said_at is not None:
+                said.append((record.said_at, there.row_id))
+        bulk.say_again(connection, said)
         updated = sum(self._changes(connection, record) for record in spool.records(sorted(to_compare)))
         return Counts(issued=len(inserted), updated=updated, stored=len(spool) - len(inserted) - updated)
 
@@ -62,11 +69,16 @@ class Merging:
         return change.after is not change.before
 
 
-def _known(connection: sa.Connection, spool: Spool) -> Iterator[Known | None]:
-    """For each record of the spool, in order, the one of its digest that is in the store already."""
-    for start in range(0, len(spool), _LOOKED_UP_AT_ONCE):
-        some = range(start, min(start + _LOOKED_UP_AT_ONCE, len(spool)))
+def _may_differ(there: Known, record: NewRecord) -> bool:
+    """Whether it takes a closer look to tell if a record changes the one in the store."""
+    return not there.is_plain or there.paper != record.paper
+
+
+def _known(connection: sa.Connection, spool: Spool, which: Sequence[int]) -> Iterator[tuple[int, Known | None]]:
+    """Records of the spool by their numbers, in order, each with the one of its digest that is in the store already."""
+    for start in range(0, len(which), _LOOKED_UP_AT_ONCE):
+        some = which[start : start + _LOOKED_UP_AT_ONCE]
         known = bulk.known(connection, [spool.arxiv_ids[n] for n in some])
         for n in some:
             of_paper = known.get(spool.arxiv_ids[n], ())
-            yield next((there for there in of_paper if there.digest == spool.digests[n]), None)
+            yield n, next((there for there in of_paper if there.digest == spool.digests[n]), None)

@@ -6,16 +6,19 @@ once for many records, however large the indexes are.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from pith_builder import files
 from pith_builder.corpus.growing import Growing
+from pith_builder.errors import FileFailed
 from pith_builder.store.bulk import NewRecord
 
 #: Before each record: its size without this, the digest and the length of the arXiv id, which follows.
@@ -53,10 +56,21 @@ class Spool:
         """Go on behind the first `size` bytes. Raises FileFailed."""
         self._file.open(size)
         self._forget()
-        with files.failing("read the file", self._file.partial), open(self._file.partial, "rb") as stream:
+        with self._reading() as stream:
             while self._end < size:
                 head = stream.read(_SIZE.size)
                 self._note(head + stream.read(*_SIZE.unpack(head)))
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[BinaryIO]:
+        """The file, to be read. Raises FileFailed, also where what stands in it is no record."""
+        path = self._file.partial
+        with files.failing("read the file", path), open(path, "rb") as stream:
+            try:
+                yield stream
+            except (struct.error, UnicodeError, msgspec.MsgspecError, TypeError):
+                hint = "begin anew with --restart"
+                raise FileFailed("it was altered since the run stopped", hint=hint).at(file=str(path)) from None
 
     def add(self, frames: Iterable[bytes]) -> int:
         """Append records; gives the size on the disk. Raises FileFailed."""
@@ -78,18 +92,13 @@ class Spool:
 
     def records(self, which: Iterable[int]) -> Iterator[NewRecord]:
         """The records with these numbers, in this order. Raises FileFailed."""
-        with files.failing("read the file", self._file.partial), open(self._file.partial, "rb") as stream:
+        with self._reading() as stream:
             descriptor = stream.fileno()
             for n in which:
                 begin = self._begins[n]
                 end = self._begins[n + 1] if n + 1 < len(self._begins) else self._end
                 skipped = _HEAD.size + len(self.arxiv_ids[n])
                 yield NewRecord._make(_decode.decode(os.pread(descriptor, end - begin - skipped, begin + skipped)))
-
-    def clear(self) -> None:
-        """Begin anew, since the store has all of it. Raises FileFailed."""
-        self._file.close()
-        self.open(0)
 
     def discard(self) -> None:
         """Take the file away. Raises FileFailed."""

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from pith_builder.arxiv_id import ArxivId
+from pith_builder.documents import MAX_DOCUMENT
 from pith_builder.errors import InvalidArxivId, InvalidMetadata, shown
 from pith_builder.metadata import PaperMetadata
 
@@ -49,6 +50,8 @@ def read_usual_row(data: bytes) -> dict[str, Any] | None:
 
     `loads` gives the same for these fields. That no key stands twice is told by the colons, as there.
     """
+    if len(data) > MAX_DOCUMENT:  # what was cut for its length can be whole by chance
+        return None
     try:
         row = _ROW.decode(data)
         if msgspec.json.encode(row).count(b":") != data.count(b":") or b"\\u003" in data:

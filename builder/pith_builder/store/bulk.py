@@ -111,10 +111,12 @@ def _portions(items: list[Any]) -> Iterator[list[Any]]:
 
 
 def say_again(connection: sa.Connection, said: list[tuple[str, int]]) -> None:
-    """Note for each `(said_at, row id)` that the source of a record has said the same again, later than before."""
+    """Note for each `(said_at, row id)` that the source of a record has said the same again, if later than before."""
     if said:
         mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-        connection.exec_driver_sql(f"UPDATE records SET said_at = {mark} WHERE id = {mark}", said)
+        later = f"said_at IS NULL OR said_at < {mark}"
+        rows = [(said_at, row_id, said_at) for said_at, row_id in said]
+        connection.exec_driver_sql(f"UPDATE records SET said_at = {mark} WHERE id = {mark} AND ({later})", rows)
 
 
 # --- SQLite -----------------------------------------------------------------------------------------------------

@@ -336,14 +336,20 @@ class Change:
         *,
         input_since: str | None = None,
     ) -> None:
-        """A record that came in after `input_since` (receipt form) is of the same input, in which the last row wins."""
+        """A record that came in after `input_since` (receipt form) and from where these metadata come is of the same
+        input, in which the last row wins.
+        """
         self._row = _row(connection, digest)
         stored = stored_record(self._row)
         self.before = self.after = stored.record
         self._provenance, self._enrichment = stored.provenance, enrichment or stored.enrichment
         known, said = said_at_of(self._row), provenance.said_at
         self._said_at = known
-        is_of_input = input_since is not None and self._row.recorded_at >= input_since
+        is_of_input = (
+            input_since is not None
+            and self._row.recorded_at >= input_since
+            and stored.provenance.source == provenance.source
+        )
         is_older = known is not None and said is not None and said < known and not is_of_input
         if is_older and enrichment is not None:
             raise ConflictingMetadata(
