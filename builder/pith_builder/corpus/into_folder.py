@@ -56,7 +56,7 @@ class IntoFolder:
         self._check_own(Path(fresh.input_name))
         self._beside.lock(fresh.input_name)
         found = None if restart else read_checkpoint(self._folder)
-        if found is None:
+        if found is None or found.is_empty:
             found = fresh
             self._save(found)  # before there is any other file, by which the folder would be somebody else's
             with files.failing("remove the file", self._folder / MANIFEST):

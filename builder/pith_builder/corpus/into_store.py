@@ -106,7 +106,6 @@ class IntoStore:
         kept = runs.latest(self._engine)
         unfinished = None if kept is None or kept.finished_at is not None or restart else kept
         merged = fresh if unfinished is None else Checkpoint.read(unfinished.checkpoint)
-        merged.check_same(fresh)
         self._rejects = Path(merged.rejects)
         self._beside = Beside(self._rejects)
         self._open.callback(self._beside.close)
@@ -114,6 +113,9 @@ class IntoStore:
         if runs.latest(self._engine) != kept:
             raise runs.elsewhere()
         staged = read_staged(self._rejects)
+        if unfinished is not None and merged.rejects == fresh.rejects and _is_empty(merged, staged):
+            unfinished, merged, restart = None, fresh, True
+        merged.check_same(fresh)
         if staged is not None and not staged.is_of(merged) and not restart:
             raise FileFailed(
                 f"a run over {staged.reached.input_name} into another store has stopped, and keeps its files here",
@@ -219,6 +221,11 @@ class IntoStore:
             self._merged = future.result()
             self._under_way = None
             spool.discard()
+
+
+def _is_empty(merged: Checkpoint, staged: Staged | None) -> bool:
+    """Whether a run has read no row yet, so that there is nothing to go on with."""
+    return merged.is_empty if staged is None else staged.is_of(merged) and staged.reached.is_empty
 
 
 def newest_run(store: Store) -> Checkpoint | None:
