@@ -668,15 +668,18 @@ def test_a_checkpoint_that_cannot_be_read_is_given_up(corpus: Corpus) -> None:
     assert corpus.run(restart=True).rows == 20
 
 
-@pytest.mark.parametrize("fill", [b"\0", b"\xff", b"a"])
-def test_records_that_were_altered_beside_a_run_are_refused(into_store: Corpus, fill: bytes) -> None:
+@pytest.mark.parametrize(
+    ("name", "fill"), [("records-0", b"\0"), ("records-0", b"\xff"), ("records-0", b"a"), ("entries", b"\xff")]
+)
+def test_files_that_were_altered_beside_a_run_are_refused(into_store: Corpus, name: str, fill: bytes) -> None:
     into_store.write(*rows(20))
     into_store.run(steps=1)
-    [spool] = into_store.rejects.parent.glob(".rejects.jsonl.records-*")
-    spool.write_bytes(fill * spool.stat().st_size)
+    path = into_store.rejects.with_name(f".rejects.jsonl.{name}.partial")
+    path.write_bytes(fill * path.stat().st_size)
     with pytest.raises(FileFailed, match="altered"):
         into_store.run()
-    assert into_store.run(restart=True).issued == 20
+    assert into_store.run(restart=True).rows == 20
+    assert len(into_store.numbers()) == 20
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 from pathlib import Path
 
 from pith_builder import files
@@ -51,7 +52,12 @@ class Beside:
 
     def find_repeats(self) -> repeats.Found:
         """Write down which rows repeat others. Raises FileFailed."""
-        found = repeats.find(self._entries.partial)
+        try:
+            found = repeats.find(self._entries.partial)
+        except (struct.error, UnicodeError):
+            hint = "begin anew with --restart"
+            place = str(self._entries.partial)
+            raise FileFailed("it was altered since the run stopped", hint=hint).at(file=place) from None
         files.remove(self._repeats)
         files.replace(self._repeats, notes.lines(found.repeats))
         return found
