@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from pith_builder import files, times
-from pith_builder.corpus.beside import Beside
+from pith_builder.corpus.beside import Beside, is_running
 from pith_builder.corpus.checkpoint import Checkpoint, Counts
 from pith_builder.corpus.merging import Merging
 from pith_builder.corpus.snapshot import CHUNK
@@ -106,6 +106,8 @@ class IntoStore:
         kept = runs.latest(self._engine)
         unfinished = None if kept is None or kept.finished_at is not None or restart else kept
         merged = fresh if unfinished is None else Checkpoint.read(unfinished.checkpoint)
+        if not (merged.place.offset or _staged_of(merged) or is_running(Path(merged.rejects))):
+            unfinished, merged = None, fresh  # it had come to nothing yet
         merged.check_same(fresh)
         self._rejects = Path(merged.rejects)
         self._beside = Beside(self._rejects)
@@ -122,7 +124,7 @@ class IntoStore:
         self._run = unfinished or runs.begin(self._engine, fresh.to_json(), fresh.begun_at)
         self._merged = merged
         self._merging = Merging(self._common, self._profile, self._clock, merged.begun_at)
-        return self._go_on(staged.beyond(merged) if staged and staged.is_of(merged) else None)
+        return self._go_on(_staged_of(merged))
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
         sizes = self._beside.write(batch)
@@ -227,8 +229,7 @@ def newest_run(store: Store) -> Checkpoint | None:
     if kept is None:
         return None
     merged = Checkpoint.read(kept.checkpoint)
-    found = read_staged(Path(merged.rejects))
-    staged = found.beyond(merged) if found is not None and found.is_of(merged) else None
+    staged = _staged_of(merged)
     if staged is None or kept.finished_at is not None:
         return merged
     rows, rejected = staged.reached.counts.rows, staged.reached.counts.rejected
@@ -242,6 +243,12 @@ def read_staged(rejects: Path) -> Staged | None:
         return msgspec.json.decode(_staged_path(rejects).read_bytes(), type=Staged)
     except (OSError, msgspec.MsgspecError, UnicodeError):
         return None
+
+
+def _staged_of(merged: Checkpoint) -> Staged | None:
+    """How far the run of a store is beyond this checkpoint, as far as is known here."""
+    found = read_staged(Path(merged.rejects))
+    return found.beyond(merged) if found is not None and found.is_of(merged) else None
 
 
 def _staged_path(rejects: Path) -> Path:
