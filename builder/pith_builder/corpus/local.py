@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pith_builder.corpus.checkpoint import Checkpoint, Counts, RunSettings
 from pith_builder.corpus.crew import Crew, Plan
-from pith_builder.corpus.into_folder import IntoFolder
+from pith_builder.corpus.into_folder import REJECTS, IntoFolder
 from pith_builder.corpus.into_store import IntoStore
 from pith_builder.corpus.processes import usual_count
 from pith_builder.corpus.progress import Progress
@@ -17,7 +17,7 @@ from pith_builder.corpus.progress import progress as progress_of
 from pith_builder.corpus.run import Run
 from pith_builder.corpus.snapshot import opened
 from pith_builder.corpus.stopping import Stopping
-from pith_builder.errors import FileFailed
+from pith_builder.errors import FileFailed, cleaned
 from pith_builder.published import DEFAULT_PROFILE, Profile
 from pith_builder.signers.active import KeySource
 from pith_builder.signing import fingerprint
@@ -65,7 +65,7 @@ def issue_locally(
             snapshot if snapshot == "-" else _kept_name(snapshot),
             source.identity,
             RunSettings.of(signer, profile),
-            _kept_name(rejects),
+            cleaned(str((into / REJECTS).absolute())) if isinstance(into, Path) else _kept_name(rejects),
             *(time, time, time),
         )
         plan = Plan(keys, fingerprint(signer.public_key), profile, target.shape, snapshot)
