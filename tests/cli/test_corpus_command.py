@@ -74,6 +74,8 @@ def test_too_many_rejects_end_the_run(with_key: Run, snapshot: Path) -> None:
     status = with_key("corpus", "status")
     assert "stopped; the same command goes on" in status.out
     assert "35 rows (100.0 %)" in status.out
+    again = with_key("corpus", "issue", snapshot, "--max-errors", "4")
+    assert (again.code, again.err) == (1, result.err)
     assert with_key("corpus", "issue", snapshot, "--max-errors", "5").code == 1
     assert ": finished\n" in with_key("corpus", "status").out
 
@@ -105,6 +107,14 @@ def test_without_a_key_nothing_begins(run: Run, snapshot: Path, home: Path) -> N
 def test_rejects_of_a_folder_are_in_the_folder(with_key: Run, snapshot: Path) -> None:
     result = with_key("corpus", "issue", snapshot, "--out", "out", "--rejects", "elsewhere.jsonl")
     assert (result.code, "they are in that folder" in result.err) == (2, True)
+
+
+def test_too_many_rejects_are_named_where_they_are(with_key: Run, snapshot: Path, tmp_path: Path) -> None:
+    with snapshot.open("ab") as file:
+        file.write(b"{}\n")
+    result = with_key("corpus", "issue", snapshot, "--out", "out", "--max-errors", "0")
+    assert f"look at {tmp_path}/out/rejects.jsonl.partial;" in result.err
+    assert (tmp_path / "out" / "rejects.jsonl.partial").stat().st_size
 
 
 def test_a_snapshot_that_is_not_there_is_an_error(with_key: Run, tmp_path: Path) -> None:

@@ -59,7 +59,6 @@ class Beside:
 
     def open(self, sizes: dict[str, int]) -> None:
         """Go on behind these sizes. Raises FileFailed."""
-        files.clear(self._repeats)
         self._rejects.open(sizes.get("rejects", 0))
         self._entries.open(sizes.get("entries", 0))
 

@@ -165,7 +165,6 @@ class IntoStore:
         reached, due = (merged, None) if staged is None else (staged.reached, staged.due)
         live = [merged.merges] if due is None else [merged.merges, merged.merges + 1]
         self._discard_spools({_spool_path(self._rejects, number).name for number in live})
-        files.clear(_staged_path(self._rejects))
         self._beside.open(reached.sizes)
         if due is not None:
             self._submit(self._opened(merged.merges, due), due)
