@@ -50,10 +50,12 @@ def replace(path: Path, data: bytes, mode: int = 0o644, *, sync: bool = True) ->
 
 
 def remove(path: Path) -> None:
-    """Take a file away, if it is there, and what `clear` does. Raises FileFailed."""
+    """Take a file away, if it is there, and what killed processes have left of putting it there. Raises FileFailed."""
     with failing("remove the file", path):
         path.unlink(missing_ok=True)
-    clear(path)
+        for other in path.parent.iterdir():
+            if other.name.startswith(f".{path.name}.") and other.name.endswith(".partial"):
+                other.unlink(missing_ok=True)
 
 
 def rename(path: Path, to: Path) -> None:

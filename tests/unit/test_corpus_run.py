@@ -695,3 +695,14 @@ def test_records_that_were_altered_beside_a_run_are_refused(into_store: Corpus, 
     with pytest.raises(FileFailed, match="altered"):
         into_store.run()
     assert into_store.run(restart=True).issued == 20
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n"])
+def test_an_input_without_any_row_stands_in_nobodys_way(corpus: Corpus, content: bytes) -> None:
+    """As of a download that gave nothing, on standard input."""
+    corpus.write(content)
+    with pytest.raises(InvalidMetadata):
+        corpus.run()
+    corpus.write(*rows(60))
+    assert 0 < corpus.run(steps=1).rows < 60
+    assert corpus.run() == Counts(rows=60, issued=60)

@@ -103,7 +103,7 @@ def issue(
                     progress=show,
                     stopping=stopping,
                 )
-                counts, listed = last.counts, Path(out or "") / last.rejects
+                counts, listed = last.counts, Path(out) / REJECTS if out else Path(last.rejects)
     except Interrupted:
         output.print_note("stopped; what is issued is kept, and the same command goes on")
         raise typer.Exit(130) from None

@@ -76,6 +76,11 @@ class Checkpoint(msgspec.Struct, frozen=True):
         except (msgspec.MsgspecError, UnicodeError, TypeError):
             raise CheckpointDiffers("the checkpoint can't be read", hint=_ANEW) from None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a run has yet to read its first row: there is nothing to go on with."""
+        return self.counts.rows == 0 and self.finished_at is None
+
     def resumed(self, now: str) -> Checkpoint:
         """The same, for a process that goes on from here at `now`."""
         return msgspec.structs.replace(

@@ -60,7 +60,7 @@ class IntoFolder:
             raise FileFailed(
                 f"it holds what came of the finished run over {found.input_name}", hint="name another folder with --out"
             ).at(file=str(self._folder))
-        if found is None or restart or not found.place.offset:
+        if found is None or restart or found.is_empty:
             found = fresh
             self._save(found)  # before there is any other file, by which the folder would be somebody else's
             with files.failing("remove the file", self._folder / MANIFEST):

@@ -106,8 +106,9 @@ class IntoStore:
         kept = runs.latest(self._engine)
         unfinished = None if kept is None or kept.finished_at is not None or restart else kept
         merged = fresh if unfinished is None else Checkpoint.read(unfinished.checkpoint)
-        if not (merged.place.offset or _staged_of(merged) or is_running(Path(merged.rejects))):
-            unfinished, merged = None, fresh  # it had come to nothing yet
+        given_up = None
+        if unfinished is not None and _is_empty(merged) and not is_running(Path(merged.rejects)):
+            unfinished, merged, given_up = None, fresh, merged.begun_at
         merged.check_same(fresh)
         self._rejects = Path(merged.rejects)
         self._beside = Beside(self._rejects)
@@ -116,7 +117,8 @@ class IntoStore:
         if runs.latest(self._engine) != kept:
             raise runs.elsewhere()
         staged = read_staged(self._rejects)
-        if staged is not None and not staged.is_of(merged) and not restart:
+        is_others = staged is not None and not staged.is_of(merged) and staged.reached.begun_at != given_up
+        if staged is not None and is_others and not restart:
             raise FileFailed(
                 f"a run over {staged.reached.input_name} into another store has stopped, and keeps its files here",
                 hint="finish it, name another file with --rejects, or give it up with --restart",
@@ -220,6 +222,12 @@ class IntoStore:
             self._merged = future.result()
             self._under_way = None
             spool.discard()
+
+
+def _is_empty(merged: Checkpoint) -> bool:
+    """Whether an unfinished run has yet to read its first row: there is nothing to go on with."""
+    staged = read_staged(Path(merged.rejects))
+    return merged.is_empty and (staged is None or not staged.is_of(merged) or staged.reached.is_empty)
 
 
 def newest_run(store: Store) -> Checkpoint | None:

@@ -17,7 +17,7 @@ from pith_builder.corpus.progress import progress as progress_of
 from pith_builder.corpus.run import Run
 from pith_builder.corpus.snapshot import opened
 from pith_builder.corpus.stopping import Stopping
-from pith_builder.errors import FileFailed
+from pith_builder.errors import FileFailed, cleaned
 from pith_builder.published import DEFAULT_PROFILE, Profile
 from pith_builder.signers.active import KeySource
 from pith_builder.signing import fingerprint
@@ -66,7 +66,7 @@ def issue_locally(
             snapshot if snapshot == "-" else _kept_name(snapshot),
             source.identity,
             RunSettings.of(signer, profile),
-            REJECTS if isinstance(into, Path) else _kept_name(rejects or REJECTS),
+            cleaned(str((into / REJECTS).absolute())) if isinstance(into, Path) else _kept_name(rejects or REJECTS),
             *(time, time, time),
         )
         plan = Plan(keys, fingerprint(signer.public_key), profile, target.shape, snapshot)
