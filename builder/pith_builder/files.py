@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import glob
 import os
 import secrets
 from collections.abc import Iterator
@@ -102,16 +101,6 @@ def _written_beside(path: Path, data: bytes, mode: int, *, sync: bool = True) ->
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-
-
-def clear(path: Path) -> None:
-    """Take away what `replace` and `create` left beside a file where they were killed; nobody may be writing it now.
-
-    Raises FileFailed.
-    """
-    with failing("remove the file", path):
-        for temporary in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 8}.partial"):
-            temporary.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -355,6 +355,23 @@ def test_of_rows_with_one_number_only_the_last_one_has_a_line(into_folder: Corpu
     assert numbers[-1] == min(numbers_of([repeated]))
 
 
+def test_a_second_run_leaves_what_the_last_row_said(into_store: Corpus) -> None:
+    into_store.write(row(1, authors="Grace Hopper"), *rows(50, start=10), row(1, authors="Emmy Noether"))
+    into_store.run()
+    before = into_store.records()
+    for _ in range(2):
+        assert into_store.run() == Counts(rows=52, stored=52, repeated=1)
+        assert into_store.records() == before
+
+
+def test_an_input_that_came_to_nothing_keeps_no_other_away(corpus: Corpus) -> None:
+    corpus.write(b"")
+    with pytest.raises(InvalidMetadata):
+        corpus.run()
+    corpus.write(*rows(3))
+    assert corpus.run() == Counts(rows=3, issued=3)
+
+
 def test_one_version_described_twice_is_reported_and_both_are_issued(corpus: Corpus) -> None:
     one, other = row(1), row(1, title="Another Title Altogether")
     corpus.write(one, row(2), other)
@@ -596,8 +613,9 @@ def test_a_finished_folder_is_left_as_it_is(into_folder: Corpus) -> None:
     assert into_folder.run() == Counts(rows=20, issued=20)
     assert into_folder.receipts.stat().st_mtime_ns == before
     into_folder.write(*rows(21))
-    with pytest.raises(CheckpointDiffers):
-        into_folder.run()
+    for restart in (False, True):
+        with pytest.raises(FileFailed, match="finished run"):
+            into_folder.run(restart=restart)
 
 
 def test_a_folder_with_other_files_is_refused(into_folder: Corpus) -> None:

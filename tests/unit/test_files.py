@@ -127,31 +127,6 @@ def test_lock_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
             assert first.wait(timeout=60) == 0
 
 
-def test_clear_takes_away_what_killed_writers_left_and_nothing_else(tmp_path: Path) -> None:
-    left = [".fi[l]e.0123abcd.partial", ".fi[l]e.ffffffff.partial"]
-    others = [
-        "fi[l]e",
-        ".fi[l]e.entries.partial",
-        ".file.0123abcd.partial",
-        ".fi[l]e.0123abcd.part",
-        "0123abcd.partial",
-    ]
-    for name in left + others:
-        (tmp_path / name).write_bytes(b"")
-    files.clear(tmp_path / "fi[l]e")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(others)
-
-
-def test_clear_knows_the_names_that_replace_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr("pith_builder.files.os.unlink", lambda path: None)  # as where a kill comes before
-        patch.setattr("pith_builder.files.os.replace", lambda path, to: None)
-        files.replace(tmp_path / "file", b"data")
-    assert len(list(tmp_path.iterdir())) == 1
-    files.clear(tmp_path / "file")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     with _holder(tmp_path / "lock") as first:
         assert first.stdout is not None
@@ -179,8 +154,8 @@ def test_lock_in_no_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_remove_takes_away_what_kills_have_left_of_a_file(tmp_path: Path) -> None:
-    for name in ("a", ".a.1234.partial", ".ab.1234.partial", "a.partial"):
+    for name in ("a", ".a.12345678.partial", ".ab.12345678.partial", "a.partial"):
         (tmp_path / name).write_bytes(b"")
     files.remove(tmp_path / "a")
     files.remove(tmp_path / "a")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".ab.1234.partial", "a.partial"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".ab.12345678.partial", "a.partial"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import struct
 from pathlib import Path
 
@@ -13,16 +14,36 @@ from pith_builder.corpus.targets import Batch
 from pith_builder.errors import FileFailed
 
 
+def repeats_path(rejects: Path) -> Path:
+    """Where the rows are listed that repeat others, beside those that gave no record."""
+    is_usual = rejects.name == "rejects.jsonl"
+    return rejects.with_name("repeats.jsonl" if is_usual else f"{rejects.stem}.repeats.jsonl")
+
+
+def is_running(rejects: Path) -> bool:
+    """Whether a process on this machine is at the run that lists its rejects there."""
+    try:
+        with open(_lock_path(rejects), "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _lock_path(rejects: Path) -> Path:
+    return rejects.with_name(f".{rejects.name}.lock")
+
+
 class Beside:
     """`rejects.jsonl`, and at the end `repeats.jsonl` in the same folder."""
 
     def __init__(self, rejects: Path) -> None:
         self._rejects = Growing(rejects)
         self._entries = Growing(rejects.with_name(f".{rejects.name}.entries"))
-        self._repeats = rejects.with_name(f"{rejects.stem}.repeats.jsonl")
-        if rejects.name == "rejects.jsonl":
-            self._repeats = rejects.with_name("repeats.jsonl")
-        self._lock = rejects.with_name(f".{rejects.name}.lock")
+        self._repeats = repeats_path(rejects)
+        self._lock = _lock_path(rejects)
         self._locked = contextlib.ExitStack()
 
     def lock(self, input_name: str) -> None:
@@ -39,7 +60,6 @@ class Beside:
 
     def open(self, sizes: dict[str, int]) -> None:
         """Go on behind these sizes. Raises FileFailed."""
-        files.clear(self._repeats)
         self._rejects.open(sizes.get("rejects", 0))
         self._entries.open(sizes.get("entries", 0))
 

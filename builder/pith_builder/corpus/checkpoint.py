@@ -90,6 +90,10 @@ class Checkpoint(msgspec.Struct, frozen=True):
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)
 
+    def is_same(self, other: Checkpoint) -> bool:
+        """Whether `other` is of the same input, under the same key and with the same settings."""
+        return (self.input, self.settings) == (other.input, other.settings)
+
     def check_same(self, other: Checkpoint) -> None:
         """Raise CheckpointDiffers where `other`, of the command given now, can't go on with this run."""
         place = f"the run over {self.input_name} that stopped behind line {self.place.line}"

@@ -67,6 +67,7 @@ class Run:
         if self.checkpoint.finished_at is not None:
             yield self.checkpoint
             return
+        self._check_rejects()  # what ended a run ends the next one, too
         gc.set_threshold(200_000)  # as the workers: rows hold no cycles
         for batch in self._batches():
             reached = msgspec.structs.replace(self.checkpoint, place=batch[-1][0].end, saved_at=self._now())
@@ -95,17 +96,21 @@ class Run:
             yield batch
 
     def _stop_where_asked(self) -> None:
-        rejected = self.checkpoint.counts.rejected
-        is_too_many = self._max_rejects is not None and rejected > self._max_rejects
-        if is_too_many or self._stop():
+        if self._has_too_many_rejects() or self._stop():
             self.checkpoint = self._target.pause(self.checkpoint)
-        if is_too_many:
+            self._check_rejects()
+            raise Interrupted
+
+    def _has_too_many_rejects(self) -> bool:
+        return self._max_rejects is not None and self.checkpoint.counts.rejected > self._max_rejects
+
+    def _check_rejects(self) -> None:
+        if self._has_too_many_rejects():
+            rejected = self.checkpoint.counts.rejected
             raise TooManyRejects(
                 f"{rejected} rows gave no record, and no more than {self._max_rejects} were allowed",
                 hint=f"look at {self.checkpoint.rejects}.partial; the same command with a larger --max-errors goes on",
             )
-        if self._stop():
-            raise Interrupted
 
     def _now(self) -> str:
         return times.receipt_time(self._clock())
