@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,7 @@ def remove(path: Path) -> None:
     with failing("remove the file", path):
         path.unlink(missing_ok=True)
         for other in path.parent.iterdir():
-            if other.name.startswith(f".{path.name}.") and other.name.endswith(".partial"):
+            if re.fullmatch(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.partial", other.name):
                 other.unlink(missing_ok=True)
 
 

@@ -135,6 +135,8 @@ class IntoStore:
         if batch[0][0].begin.offset // MERGE != reached.place.offset // MERGE:
             return self._hand_over(reached)
         self._stage(reached)
+        if self._under_way is not None and self._under_way[2].done():
+            self._await()  # a merge that failed ends the run now, not behind the next portion
         return reached
 
     def pause(self, reached: Checkpoint) -> Checkpoint:
