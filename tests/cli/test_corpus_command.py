@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pith_builder import files
 from pith_builder.testing.corpus import rows
 
 Run = Callable[..., Any]
@@ -71,7 +72,7 @@ def test_too_many_rejects_end_the_run(with_key: Run, snapshot: Path) -> None:
     assert (result.code, result.out) == (1, "")
     assert "no more than 4 were allowed" in result.err
     status = with_key("corpus", "status")
-    assert "not finished" in status.out
+    assert "stopped; the same command goes on" in status.out
     assert "35 rows (100.0 %)" in status.out
     again = with_key("corpus", "issue", snapshot, "--max-errors", "4")
     assert (again.code, again.err) == (1, result.err)
@@ -133,3 +134,37 @@ def test_names_that_are_no_text_are_refused(with_key: Run, snapshot: Path) -> No
         result = with_key("corpus", "issue", *arguments)
         assert (result.code, "is no UTF-8" in result.err) == (5, True)
     assert with_key("corpus", "issue", "-", "--out", "\udcff", stdin=name.read_bytes()).code == 0
+
+
+def test_a_summary_names_the_files_that_tell_more(with_key: Run, snapshot: Path, tmp_path: Path) -> None:
+    lines = snapshot.read_bytes().splitlines(keepends=True)
+    snapshot.write_bytes(b"".join([*lines, b"{}\n", lines[0]]))
+    told = with_key("corpus", "issue", snapshot).err
+    assert f"rejects: {tmp_path / 'rejects.jsonl'}\nrepeated rows: {tmp_path / 'repeats.jsonl'}\n" in told
+    told = with_key("corpus", "issue", snapshot, "--out", "out").err
+    assert "rejects: out/rejects.jsonl\nrepeated rows: out/repeats.jsonl\n" in told
+
+
+def test_a_run_that_goes_on_keeps_its_list_of_rejects(with_key: Run, snapshot: Path) -> None:
+    with snapshot.open("ab") as file:
+        file.write(b"{}\n")
+    with_key("corpus", "issue", snapshot, "--max-errors", "0")
+    result = with_key("corpus", "issue", snapshot, "--rejects", "elsewhere.jsonl")
+    assert (result.code, "lists its rejects in" in result.err) == (1, True)
+    assert with_key("corpus", "issue", snapshot).code == 1
+    assert with_key("corpus", "status", "--json").lines[0]["state"] == "finished"
+
+
+def test_status_knows_a_run_that_is_running(with_key: Run, snapshot: Path, tmp_path: Path) -> None:
+    with snapshot.open("ab") as file:
+        file.write(b"{}\n")
+    with_key("corpus", "issue", snapshot, "--max-errors", "0")
+    with files.locked(tmp_path / ".rejects.jsonl.lock"):
+        assert ": running\n" in with_key("corpus", "status").out
+    assert ": stopped; " in with_key("corpus", "status").out
+
+
+def test_no_collisions_are_told_as_none(with_key: Run, snapshot: Path) -> None:
+    with_key("corpus", "issue", snapshot)
+    result = with_key("corpus", "status", "--collisions")
+    assert (result.code, result.out, "no short form" in result.err) == (0, "", True)

@@ -135,7 +135,7 @@ def rejects(path: Path) -> list[dict[str, Any]]:
 def test_the_shards_of_lines_follow_each_other_and_are_not_larger_than_asked_for_but_for_a_line(
     corpus: Path, tmp_path: Path
 ) -> None:
-    shards = cut(inputs([corpus], tmp_path), 20_000)
+    shards = cut(inputs([corpus], tmp_path / "out"), 20_000)
     assert [shard.begin for shard in shards] == [0, *[shard.end for shard in shards[:-1]]]
     assert shards[-1].end == corpus.stat().st_size
     longest = max(map(len, corpus.read_bytes().splitlines())) + 1
@@ -145,9 +145,9 @@ def test_the_shards_of_lines_follow_each_other_and_are_not_larger_than_asked_for
 
 
 def test_packed_lines_are_cut_where_plain_ones_are(corpus: Path, tmp_path: Path) -> None:
-    plain = cut(inputs([corpus], tmp_path), 20_000)
+    plain = cut(inputs([corpus], tmp_path / "out"), 20_000)
     for name in ("rows.jsonl.gz", "rows.jsonl.zst"):
-        assert cut(inputs([packed(corpus, name)], tmp_path), 20_000) == plain
+        assert cut(inputs([packed(corpus, name)], tmp_path / "out"), 20_000) == plain
 
 
 def test_small_row_groups_go_together_and_large_ones_are_cut(made: list[FaultyRow], tmp_path: Path) -> None:
@@ -167,13 +167,13 @@ def test_a_table_without_rows_has_no_shards(made: list[FaultyRow], tmp_path: Pat
 
 
 def test_a_small_job_is_cut_so_that_every_worker_has_something_to_do(corpus: Path, tmp_path: Path) -> None:
-    given = inputs([corpus], tmp_path)
+    given = inputs([corpus], tmp_path / "out")
     for workers in (1, 2, 5):
         assert len(cut(given, shard_size(given, workers))) >= 8 * workers
 
 
 def test_shards_are_neither_tiny_nor_huge(corpus: Path, tmp_path: Path) -> None:
-    given = inputs([corpus], tmp_path)
+    given = inputs([corpus], tmp_path / "out")
     huge = [msgspec.structs.replace(given[0], identity=msgspec.structs.replace(given[0].identity, size=2**40))]
     assert (shard_size(given, 100_000), shard_size(huge, 2)) == (SMALLEST, LARGEST)
 
@@ -649,6 +649,11 @@ def test_more_rejects_than_allowed_end_the_run_and_more_allowed_go_on(
         issue(max_rejects=2)
     assert cluster.given == []
     assert issue(max_rejects=len(made)).rows == len(made)
+
+
+def test_an_input_in_the_folder_of_the_run_is_refused(corpus: Path) -> None:
+    with pytest.raises(FileFailed, match="the input is in the folder"):
+        inputs([corpus], corpus.parent)
 
 
 def test_an_input_without_a_row_is_an_error(issue: Callable[..., Counts], tmp_path: Path) -> None:

@@ -128,8 +128,9 @@ def test_a_key_that_is_no_longer_active_signs_no_further_chunk(crew: Callable[..
     other = make_signer(2)
     ring = KeyRing.empty().with_key(RingKey.of(other.key_id, other.public_key, "active", "receipts"))
     keys.keyring.write_bytes(ring.to_json())
-    with pytest.raises(KeyUnfit, match="no longer the active key"):
+    with pytest.raises(KeyUnfit, match="no longer the active key") as refused:
         list(results)
+    assert "--restart" in refused.value.hint  # since a run has one key
 
 
 def test_stopped_workers_are_gone(crew: Callable[..., Crew]) -> None:

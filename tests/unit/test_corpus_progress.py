@@ -32,6 +32,11 @@ def test_rate_and_time_left_follow_from_what_is_done() -> None:
     assert str(now) == "50 rows (25.0 %), 5 a second, 30 s left, 2 rejected"
 
 
+def test_a_clock_that_was_set_back_gives_no_rate() -> None:
+    now = progress(msgspec.structs.replace(at(50, 250), resumed_at="2026-12-01T00:00:00.000000Z"))
+    assert (now.rows_per_second, now.seconds_left) == (None, None)
+
+
 def test_only_what_this_process_did_counts_for_its_rate() -> None:
     resumed = msgspec.structs.replace(at(50, 250), saved_at=BEGUN).resumed(BEGUN)
     now = progress(at(70, 500, resumed))

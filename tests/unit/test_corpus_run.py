@@ -355,6 +355,23 @@ def test_of_rows_with_one_number_only_the_last_one_has_a_line(into_folder: Corpu
     assert numbers[-1] == min(numbers_of([repeated]))
 
 
+def test_a_second_run_leaves_what_the_last_row_said(into_store: Corpus) -> None:
+    into_store.write(row(1, authors="Grace Hopper"), *rows(50, start=10), row(1, authors="Emmy Noether"))
+    into_store.run()
+    before = into_store.records()
+    for _ in range(2):
+        assert into_store.run() == Counts(rows=52, stored=52, repeated=1)
+        assert into_store.records() == before
+
+
+def test_an_input_that_came_to_nothing_keeps_no_other_away(corpus: Corpus) -> None:
+    corpus.write(b"")
+    with pytest.raises(InvalidMetadata):
+        corpus.run()
+    corpus.write(*rows(3))
+    assert corpus.run() == Counts(rows=3, issued=3)
+
+
 def test_one_version_described_twice_is_reported_and_both_are_issued(corpus: Corpus) -> None:
     one, other = row(1), row(1, title="Another Title Altogether")
     corpus.write(one, row(2), other)
@@ -596,8 +613,9 @@ def test_a_finished_folder_is_left_as_it_is(into_folder: Corpus) -> None:
     assert into_folder.run() == Counts(rows=20, issued=20)
     assert into_folder.receipts.stat().st_mtime_ns == before
     into_folder.write(*rows(21))
-    with pytest.raises(CheckpointDiffers):
-        into_folder.run()
+    for restart in (False, True):
+        with pytest.raises(FileFailed, match="finished run"):
+            into_folder.run(restart=restart)
 
 
 def test_a_folder_with_other_files_is_refused(into_folder: Corpus) -> None:
@@ -668,12 +686,26 @@ def test_a_checkpoint_that_cannot_be_read_is_given_up(corpus: Corpus) -> None:
     assert corpus.run(restart=True).rows == 20
 
 
-@pytest.mark.parametrize("fill", [b"\0", b"\xff", b"a"])
-def test_records_that_were_altered_beside_a_run_are_refused(into_store: Corpus, fill: bytes) -> None:
+@pytest.mark.parametrize(
+    ("name", "fill"), [("records-0", b"\0"), ("records-0", b"\xff"), ("records-0", b"a"), ("entries", b"\xff")]
+)
+def test_files_that_were_altered_beside_a_run_are_refused(into_store: Corpus, name: str, fill: bytes) -> None:
     into_store.write(*rows(20))
     into_store.run(steps=1)
-    [spool] = into_store.rejects.parent.glob(".rejects.jsonl.records-*")
-    spool.write_bytes(fill * spool.stat().st_size)
+    path = into_store.rejects.with_name(f".rejects.jsonl.{name}.partial")
+    path.write_bytes(fill * path.stat().st_size)
     with pytest.raises(FileFailed, match="altered"):
         into_store.run()
-    assert into_store.run(restart=True).issued == 20
+    assert into_store.run(restart=True).rows == 20
+    assert len(into_store.numbers()) == 20
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n"])
+def test_an_input_without_any_row_stands_in_nobodys_way(corpus: Corpus, content: bytes) -> None:
+    """As of a download that gave nothing, on standard input."""
+    corpus.write(content)
+    with pytest.raises(InvalidMetadata):
+        corpus.run()
+    corpus.write(*rows(60))
+    assert 0 < corpus.run(steps=1).rows < 60
+    assert corpus.run() == Counts(rows=60, issued=60)

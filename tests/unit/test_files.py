@@ -154,8 +154,8 @@ def test_lock_in_no_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_remove_takes_away_what_kills_have_left_of_a_file(tmp_path: Path) -> None:
-    for name in ("a", ".a.1234.partial", ".ab.1234.partial", "a.partial"):
+    for name in ("a", ".a.12345678.partial", ".ab.12345678.partial", "a.partial"):
         (tmp_path / name).write_bytes(b"")
     files.remove(tmp_path / "a")
     files.remove(tmp_path / "a")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".ab.1234.partial", "a.partial"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".ab.12345678.partial", "a.partial"]

@@ -56,6 +56,8 @@ def issue(
     from pith_builder.cli import output, passphrase
     from pith_builder.cli.papers import now
     from pith_builder.cli.signer import key_source
+    from pith_builder.corpus.beside import repeats_path
+    from pith_builder.corpus.into_folder import REJECTS
     from pith_builder.corpus.run import Interrupted
     from pith_builder.corpus.stopping import Stopping
     from pith_builder.published import Profile
@@ -64,12 +66,14 @@ def issue(
         raise typer.BadParameter("with --out they are in that folder", param_hint="--rejects")
     if engine == "ray" and out is None:
         raise typer.BadParameter("a cluster writes into a folder: name it with --out", param_hint="--engine")
-    keys, profile, stopping = key_source(ctx.obj), Profile(ctx.obj.base_url), Stopping()
+    keys, profile = key_source(ctx.obj), Profile(ctx.obj.base_url)
+    stopping = Stopping(lambda: output.print_note("ending behind this batch; a second Ctrl-C ends at once"))
     try:
         with _shown() as show:
             if engine == "ray" and out is not None:
                 from pith_builder.corpus.cluster.engine import issue_with_ray
 
+                listed = Path(out) / REJECTS
                 with stopping:
                     counts = issue_with_ray(
                         [snapshot],
@@ -85,24 +89,29 @@ def issue(
             else:
                 from pith_builder.corpus.local import issue_locally
 
-                counts = issue_locally(
+                last = issue_locally(
                     snapshot,
                     ctx.obj.store if out is None else Path(out),
                     keys=keys,
                     passphrase=passphrase.existing,
                     clock=now,
                     profile=profile,
-                    rejects=Path(rejects or "rejects.jsonl"),
+                    rejects=None if rejects is None else Path(rejects),
                     workers=workers,
                     max_rejects=max_errors,
                     restart=restart,
                     progress=show,
                     stopping=stopping,
                 )
+                counts, listed = last.counts, Path(out) / REJECTS if out else Path(last.rejects)
     except Interrupted:
         output.print_note("stopped; what is issued is kept, and the same command goes on")
         raise typer.Exit(130) from None
     output.print_data(output.to_json(counts) if as_json else _sentence(counts))
+    if counts.rejected:
+        output.print_note(f"rejects: {listed}")
+    if counts.repeated:
+        output.print_note(f"repeated rows: {repeats_path(listed)}")
     raise typer.Exit(1 if counts.rejected else 0)
 
 
@@ -153,6 +162,7 @@ def status(
     import msgspec
 
     from pith_builder.cli import output
+    from pith_builder.corpus.beside import is_running
     from pith_builder.corpus.into_folder import read_checkpoint
     from pith_builder.corpus.into_store import newest_run
     from pith_builder.corpus.progress import progress
@@ -168,24 +178,28 @@ def status(
     if found is None:
         raise NotFound("there was no corpus run here", hint="pith-build corpus issue SNAPSHOT")
     now = progress(found)
+    state = (
+        "running" if is_running(Path(folder or "") / found.rejects) else "finished" if found.finished_at else "stopped"
+    )
     if as_json:
-        output.print_data(output.to_json(msgspec.to_builtins(found) | {"progress": now}))
+        output.print_data(output.to_json(msgspec.to_builtins(found) | {"state": state, "progress": now}))
         return
-    output.print_data(f"{found.input_name}: {'finished' if found.finished_at else 'not finished'}")
+    output.print_data(f"{found.input_name}: {state}{'; the same command goes on' if state == 'stopped' else ''}")
     output.print_data(f"key {found.settings.key_id}, begun {found.begun_at}, saved {found.saved_at}")
-    output.print_data(_sentence(found.counts))
-    if not found.finished_at:
-        output.print_data(str(now))
+    output.print_data(_sentence(found.counts) if state == "finished" else str(now))
 
 
 def _print_collisions(store: Store, *, as_json: bool) -> None:
     from pith_builder.cli import output
     from pith_builder.store.collisions import collisions
 
-    for found in collisions(store):
+    found = list(collisions(store))
+    if not found:
+        output.print_note("no short form of 8 symbols stands for several numbers")
+    for collision in found:
         if as_json:
-            output.print_data(output.to_json(found))
+            output.print_data(output.to_json(collision))
             continue
-        output.print_data(found.short_form)
-        for number in found.numbers:
+        output.print_data(collision.short_form)
+        for number in collision.numbers:
             output.print_data(f"  {number.pith_number} {number.arxiv_id}v{number.version}")

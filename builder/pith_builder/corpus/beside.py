@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import struct
 from pathlib import Path
 
 from pith_builder import files
@@ -12,16 +14,36 @@ from pith_builder.corpus.targets import Batch
 from pith_builder.errors import FileFailed
 
 
+def repeats_path(rejects: Path) -> Path:
+    """Where the rows are listed that repeat others, beside those that gave no record."""
+    is_usual = rejects.name == "rejects.jsonl"
+    return rejects.with_name("repeats.jsonl" if is_usual else f"{rejects.stem}.repeats.jsonl")
+
+
+def is_running(rejects: Path) -> bool:
+    """Whether a process on this machine is at the run that lists its rejects there."""
+    try:
+        with open(_lock_path(rejects), "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _lock_path(rejects: Path) -> Path:
+    return rejects.with_name(f".{rejects.name}.lock")
+
+
 class Beside:
     """`rejects.jsonl`, and at the end `repeats.jsonl` in the same folder."""
 
     def __init__(self, rejects: Path) -> None:
         self._rejects = Growing(rejects)
         self._entries = Growing(rejects.with_name(f".{rejects.name}.entries"))
-        self._repeats = rejects.with_name(f"{rejects.stem}.repeats.jsonl")
-        if rejects.name == "rejects.jsonl":
-            self._repeats = rejects.with_name("repeats.jsonl")
-        self._lock = rejects.with_name(f".{rejects.name}.lock")
+        self._repeats = repeats_path(rejects)
+        self._lock = _lock_path(rejects)
         self._locked = contextlib.ExitStack()
 
     def lock(self, input_name: str) -> None:
@@ -50,7 +72,12 @@ class Beside:
 
     def find_repeats(self) -> repeats.Found:
         """Write down which rows repeat others. Raises FileFailed."""
-        found = repeats.find(self._entries.partial)
+        try:
+            found = repeats.find(self._entries.partial)
+        except (struct.error, UnicodeError):
+            hint = "begin anew with --restart"
+            place = str(self._entries.partial)
+            raise FileFailed("it was altered since the run stopped", hint=hint).at(file=place) from None
         files.remove(self._repeats)
         files.replace(self._repeats, notes.lines(found.repeats))
         return found

@@ -76,6 +76,11 @@ class Checkpoint(msgspec.Struct, frozen=True):
         except (msgspec.MsgspecError, UnicodeError, TypeError):
             raise CheckpointDiffers("the checkpoint can't be read", hint=_ANEW) from None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a run has yet to read its first row: there is nothing to go on with."""
+        return self.counts.rows == 0 and self.finished_at is None
+
     def resumed(self, now: str) -> Checkpoint:
         """The same, for a process that goes on from here at `now`."""
         return msgspec.structs.replace(
@@ -84,6 +89,10 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)
+
+    def is_same(self, other: Checkpoint) -> bool:
+        """Whether `other` is of the same input, under the same key and with the same settings."""
+        return (self.input, self.settings) == (other.input, other.settings)
 
     def check_same(self, other: Checkpoint) -> None:
         """Raise CheckpointDiffers where `other`, of the command given now, can't go on with this run."""

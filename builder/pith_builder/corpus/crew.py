@@ -38,6 +38,8 @@ from pith_builder.signing import fingerprint
 _AHEAD = 3  # chunks given out for each worker
 _TRIES = 3  # for a chunk
 
+_ROTATED = "a run has one key: begin anew with --restart; what is issued stays, and is not issued twice"
+
 
 class Plan(msgspec.Struct, frozen=True):
     """What every worker is told: where the key is, the profile, what an item is, and the name of the input."""
@@ -199,7 +201,7 @@ class _Signs:
         try:
             self._signer = plan.keys.signer(passphrases.__getitem__, _now)
             if fingerprint(self._signer.public_key) != plan.key_fingerprint:
-                raise KeyUnfit("the ring has another active key now", hint="run the command again")
+                raise KeyUnfit("the ring has another active key now", hint=_ROTATED)
             self._signer.opened()
         except PithError as error:
             self._signer = error
@@ -212,6 +214,8 @@ class _Signs:
             self._signer.confirm()
             plan = self._plan
             return work(chunk, self._signer.opened(), plan.profile, _now, plan.shape, plan.name)
+        except KeyUnfit as error:
+            return KeyUnfit(error.message, hint=_ROTATED)
         except Exception as error:
             return error
 

@@ -14,7 +14,7 @@ import msgspec
 
 from pith_builder import files
 from pith_builder.corpus.beside import Beside
-from pith_builder.corpus.checkpoint import Checkpoint, Counts
+from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, Counts
 from pith_builder.corpus.growing import Growing
 from pith_builder.corpus.manifest import NAME as MANIFEST
 from pith_builder.corpus.manifest import ListedFile, Manifest
@@ -55,8 +55,12 @@ class IntoFolder:
         files.make_folder(self._folder, 0o755)
         self._check_own(Path(fresh.input_name))
         self._beside.lock(fresh.input_name)
-        found = None if restart else read_checkpoint(self._folder)
-        if found is None:
+        found = self._found(restart=restart)
+        if found is not None and found.finished_at is not None and (restart or not found.is_same(fresh)):
+            raise FileFailed(
+                f"it holds what came of the finished run over {found.input_name}", hint="name another folder with --out"
+            ).at(file=str(self._folder))
+        if found is None or restart or found.is_empty:
             found = fresh
             self._save(found)  # before there is any other file, by which the folder would be somebody else's
             with files.failing("remove the file", self._folder / MANIFEST):
@@ -68,6 +72,14 @@ class IntoFolder:
         else:
             self._clear()
         return found
+
+    def _found(self, *, restart: bool) -> Checkpoint | None:
+        try:
+            return read_checkpoint(self._folder)
+        except CheckpointDiffers:  # it can't be read
+            if restart:
+                return None
+            raise
 
     def _check_own(self, input_: Path) -> None:
         """Raise FileFailed where the folder holds the input, or something and no run: hidden files don't count."""

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from pith_builder import files, times
-from pith_builder.corpus.beside import Beside
+from pith_builder.corpus.beside import Beside, is_running
 from pith_builder.corpus.checkpoint import Checkpoint, Counts
 from pith_builder.corpus.merging import Merging
 from pith_builder.corpus.snapshot import CHUNK
@@ -106,6 +106,9 @@ class IntoStore:
         kept = runs.latest(self._engine)
         unfinished = None if kept is None or kept.finished_at is not None or restart else kept
         merged = fresh if unfinished is None else Checkpoint.read(unfinished.checkpoint)
+        given_up = None
+        if unfinished is not None and _is_empty(merged) and not is_running(Path(merged.rejects)):
+            unfinished, merged, given_up = None, fresh, merged.begun_at
         merged.check_same(fresh)
         self._rejects = Path(merged.rejects)
         self._beside = Beside(self._rejects)
@@ -114,7 +117,8 @@ class IntoStore:
         if runs.latest(self._engine) != kept:
             raise runs.elsewhere()
         staged = read_staged(self._rejects)
-        if staged is not None and not staged.is_of(merged) and not restart:
+        is_others = staged is not None and not staged.is_of(merged) and staged.reached.begun_at != given_up
+        if staged is not None and is_others and not restart:
             raise FileFailed(
                 f"a run over {staged.reached.input_name} into another store has stopped, and keeps its files here",
                 hint="finish it, name another file with --rejects, or give it up with --restart",
@@ -122,7 +126,7 @@ class IntoStore:
         self._run = unfinished or runs.begin(self._engine, fresh.to_json(), fresh.begun_at)
         self._merged = merged
         self._merging = Merging(self._common, self._profile, self._clock, merged.begun_at)
-        return self._go_on(staged.beyond(merged) if staged and staged.is_of(merged) else None)
+        return self._go_on(_staged_of(merged))
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
         sizes = self._beside.write(batch)
@@ -220,14 +224,19 @@ class IntoStore:
             spool.discard()
 
 
+def _is_empty(merged: Checkpoint) -> bool:
+    """Whether an unfinished run has yet to read its first row: there is nothing to go on with."""
+    staged = read_staged(Path(merged.rejects))
+    return merged.is_empty and (staged is None or not staged.is_of(merged) or staged.reached.is_empty)
+
+
 def newest_run(store: Store) -> Checkpoint | None:
     """How far the newest run of a store is, as well as can be told here; None where there was none."""
     kept = runs.latest(store.engine)
     if kept is None:
         return None
     merged = Checkpoint.read(kept.checkpoint)
-    found = read_staged(Path(merged.rejects))
-    staged = found.beyond(merged) if found is not None and found.is_of(merged) else None
+    staged = _staged_of(merged)
     if staged is None or kept.finished_at is not None:
         return merged
     rows, rejected = staged.reached.counts.rows, staged.reached.counts.rejected
@@ -241,6 +250,12 @@ def read_staged(rejects: Path) -> Staged | None:
         return msgspec.json.decode(_staged_path(rejects).read_bytes(), type=Staged)
     except (OSError, msgspec.MsgspecError, UnicodeError):
         return None
+
+
+def _staged_of(merged: Checkpoint) -> Staged | None:
+    """How far the run of a store is beyond this checkpoint, as far as is known here."""
+    found = read_staged(Path(merged.rejects))
+    return found.beyond(merged) if found is not None and found.is_of(merged) else None
 
 
 def _staged_path(rejects: Path) -> Path:

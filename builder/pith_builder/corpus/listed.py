@@ -15,7 +15,7 @@ from pith_builder.sources.packed import unpacked
 from pith_builder.sources.pieces import Piece, rows
 
 #: What a run without a store keeps in its folder beside what it gives.
-_BESIDE_RECEIPTS = {"rejects.jsonl", "repeats.jsonl", ".checkpoint.json"}
+_BESIDE_RECEIPTS = {"rejects.jsonl", "repeats.jsonl", ".checkpoint.json", ".rejects.jsonl.lock"}
 
 #: The same of a run on a cluster: its rejects, and a folder with its plan and notes.
 _BESIDE_SHARDS, _STATE_OF_SHARDS = {"rejects.jsonl"}, "shards/"

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from pith_builder.corpus.checkpoint import Checkpoint, Counts, RunSettings
+from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, RunSettings
 from pith_builder.corpus.crew import Crew, Plan
 from pith_builder.corpus.into_folder import REJECTS, IntoFolder
 from pith_builder.corpus.into_store import IntoStore
@@ -33,18 +33,19 @@ def issue_locally(
     passphrase: Callable[[str], bytes],
     clock: Clock,
     profile: Profile = DEFAULT_PROFILE,
-    rejects: Path = Path("rejects.jsonl"),
+    rejects: Path | None = None,
     workers: int | None = None,
     max_rejects: int | None = None,
     restart: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
     stopping: Stopping | None = None,
-) -> Counts:
+) -> Checkpoint:
     """Issue the papers of a snapshot (`-` for standard input) into the store of a URL, or into the folder of a path.
 
     Each worker takes the key from its own source; `passphrase` is asked once. There are as many `workers` as this
-    process has cores unless it is given. Into a store, `rejects` lists the rows that give no record; a folder has its
-    own. `progress` is called after each batch; a signal noted by `stopping` ends the run behind it.
+    process has cores unless it is given. Into a store, `rejects` lists the rows that give no record, rejects.jsonl in
+    the current folder unless it is given; a folder has its own. Gives the last checkpoint. `progress` is called after
+    each batch; a signal noted by `stopping` ends the run behind it.
 
     Raises Interrupted, TooManyRejects, CheckpointDiffers where a run that stopped was of another input, key or profile
     (which `restart` gives up), KeyUnusable, StorageFailed, InvalidMetadata. What is done stays for the next call.
@@ -65,21 +66,25 @@ def issue_locally(
             snapshot if snapshot == "-" else _kept_name(snapshot),
             source.identity,
             RunSettings.of(signer, profile),
-            cleaned(str((into / REJECTS).absolute())) if isinstance(into, Path) else _kept_name(rejects),
+            cleaned(str((into / REJECTS).absolute())) if isinstance(into, Path) else _kept_name(rejects or REJECTS),
             *(time, time, time),
         )
         plan = Plan(keys, fingerprint(signer.public_key), profile, target.shape, snapshot)
         crew = Crew(plan, workers or usual_count(), asked)
-        try:
-            begun = target.begin(fresh, restart=restart)
-            run = Run(source, target, crew.results, begun, clock, max_rejects=max_rejects, stop=noted.is_asked)
-            with stopping or contextlib.nullcontext():
+        with stopping or contextlib.nullcontext():
+            try:
+                begun = target.begin(fresh, restart=restart)
+                if rejects is not None and begun.rejects != fresh.rejects:
+                    raise CheckpointDiffers(
+                        f"the run that stopped lists its rejects in {begun.rejects}", hint="leave --rejects away"
+                    )
+                run = Run(source, target, crew.results, begun, clock, max_rejects=max_rejects, stop=noted.is_asked)
                 for checkpoint in run.go():
                     progress(progress_of(checkpoint, [os.getpid(), *crew.process_ids()]))
-        finally:
-            crew.stop()
-            target.close()
-    return run.checkpoint.counts
+            finally:
+                crew.stop()
+                target.close()
+    return run.checkpoint
 
 
 def _kept_name(path: str | Path) -> str:

@@ -61,12 +61,19 @@ class Merging:
         """Whether a record changes the one of its digest that is in the store; then that is changed."""
         paper = msgspec.json.decode(record.paper, type=Paper)
         said = msgspec.json.decode(record.provenance, type=Provenance)
+        if self._was_replaced(connection, record.digest, said):
+            return False
         change = Change(
             *(connection, record.digest, paper, said, self._profile, self._clock, None), input_since=self._begun_at
         )
         if not change.is_none:
             change.write(connection)
         return change.after is not change.before
+
+    def _was_replaced(self, connection: sa.Connection, digest: bytes, said: Provenance) -> bool:
+        """Whether an earlier run took in this very row, and then another one in its place: as it would again."""
+        earlier = bulk.earlier_provenance(connection, digest, self._begun_at)
+        return any(msgspec.json.decode(data, type=Provenance).raw_sha256 == said.raw_sha256 for data in earlier)
 
 
 def _may_differ(there: Known, record: NewRecord) -> bool:

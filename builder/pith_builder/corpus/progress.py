@@ -45,7 +45,7 @@ def progress(checkpoint: Checkpoint, processes: Iterable[int] = ()) -> Progress:
     """How a run stands at its checkpoint; `processes` are the ids of those whose memory counts."""
     size, place = checkpoint.input.size, checkpoint.place
     begun, saved = times.parse_receipt_time(checkpoint.resumed_at), times.parse_receipt_time(checkpoint.saved_at)
-    seconds = (saved - begun).total_seconds() if begun and saved else 0.0
+    seconds = max((saved - begun).total_seconds(), 0.0) if begun and saved else 0.0  # a clock may be set back
     rows = checkpoint.counts.rows - checkpoint.resumed_rows
     read = place.file_offset - checkpoint.resumed_file_offset
     return Progress(
@@ -53,7 +53,7 @@ def progress(checkpoint: Checkpoint, processes: Iterable[int] = ()) -> Progress:
         checkpoint.counts.rejected,
         round(rows / seconds, 1) if seconds and rows else None,
         round(100 * min(place.file_offset / size, 1.0), 1) if size else None,
-        round(seconds * max(size - place.file_offset, 0) / read, 1) if size and read > 0 else None,
+        round(seconds * max(size - place.file_offset, 0) / read, 1) if size and read > 0 and seconds else None,
         _memory(processes),
     )
 

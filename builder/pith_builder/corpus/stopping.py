@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -11,10 +12,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopping:
-    """While it is entered, the first signal is only noted."""
+    """While it is entered, the first signal is only noted; `told` is called then."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: Callable[[], None] = lambda: None) -> None:
         self._asked = False
+        self._told = told
         self._before: dict[int, Any] = {}
 
     def is_asked(self) -> bool:
@@ -33,3 +35,4 @@ class Stopping:
         if self._asked:
             raise KeyboardInterrupt
         self._asked = True
+        self._told()

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from pith_builder.corpus.into_folder import CHECKPOINT
 from pith_builder.corpus.listed import FileReader, check_paths, unlisted
 from pith_builder.corpus.manifest import (
     MARKER,
@@ -108,8 +109,11 @@ def verify_folder(folder: Path, ring: KeyRing, failed: Failed, workers: int = 1)
 
     Raises FileFailed also where there is no manifest, InvalidManifest for one that can't be followed, WorkerLost.
     """
-    if not (folder / NAME).exists() and (folder / MARKER).exists():
-        raise FileFailed("this export is not finished", hint="run corpus export again").at(file=str(folder))
+    if not (folder / NAME).exists():
+        for made_by, kept in (("export", MARKER), ("issue", CHECKPOINT)):
+            if (folder / kept).exists():
+                hint = f"run corpus {made_by} again, which goes on or starts over"
+                raise FileFailed("it is not finished", hint=hint).at(file=str(folder))
     manifest = Manifest.read(folder)
     try:
         check_paths(manifest)

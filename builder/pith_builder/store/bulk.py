@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from pith_builder.store.schema import current, records
+from pith_builder.store.schema import current, earlier_blocks, records
 from pith_builder.store.store import locked
 
 _ASKED_AT_ONCE = 500
@@ -108,6 +108,16 @@ def lock(connection: sa.Connection, ids: Iterable[int]) -> None:
 def _portions(items: list[Any]) -> Iterator[list[Any]]:
     for start in range(0, len(items), _ASKED_AT_ONCE):
         yield items[start : start + _ASKED_AT_ONCE]
+
+
+def earlier_provenance(connection: sa.Connection, digest: bytes, before: str) -> list[bytes]:
+    """Where earlier blocks of a record came from, if it came in before a time (receipt form)."""
+    query = (
+        sa.select(earlier_blocks.c.provenance)
+        .join(records, records.c.id == earlier_blocks.c.record_id)
+        .where(records.c.canonical_sha256 == digest, records.c.recorded_at < before)
+    )
+    return list(connection.scalars(query))
 
 
 def say_again(connection: sa.Connection, said: list[tuple[str, int]]) -> None:

@@ -60,6 +60,8 @@ def _files(path: Path, out: Path) -> list[Path]:
     if path.name == "-":
         raise FileFailed("workers can't read standard input", hint="write it into a file, and name that")
     if not path.is_dir():
+        if path.resolve().is_relative_to(out.resolve()):  # a run may clear its folder
+            raise FileFailed("the input is in the folder of --out", hint="name another folder").at(file=str(path))
         return [path]
     with files.failing("read the folder", path):
         below = sorted(found for found in path.rglob("*") if found.is_file() and out not in found.parents)
