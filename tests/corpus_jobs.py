@@ -6,9 +6,12 @@ import base64
 import itertools
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +28,27 @@ from pith_builder.testing import make_keyring, make_seed, make_signer
 
 RING: KeyRing = make_keyring(make_signer())
 PITH_BUILD = (sys.executable, "-m", "pith_builder")
+_SMALL = """
+import os, signal, sys, time
+from pith_builder.cli import main
+from pith_builder.corpus import into_store, run, snapshot
+
+def go(self, go=run.Run.go):
+    for checkpoint in go(self):
+        yield checkpoint
+        time.sleep(float(os.environ.get("SECONDS_A_BATCH", "0")))
+        if os.environ.pop("STOPS_BEHIND_A_BATCH", None):
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+snapshot.CHUNK = run.CHUNK = 2**14
+run.BATCH = 4
+run.Run.go = go
+into_store.MERGE = 2**19
+sys.exit(main())
+"""
+#: The same with about ten rows in a chunk, four chunks in a batch, and a merge after eight batches. The environment may
+#: say how long it waits behind each batch, or that it stops there once, until SIGCONT.
+IN_SMALL_BATCHES = (sys.executable, "-c", _SMALL)
 
 #: Only a clock that was read in the run gives such times: those of papers and their sources have no fraction.
 _TIMES = re.compile(rb'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|\+00:00)|(?<="fetched_at":")[^"]+')
@@ -92,11 +116,14 @@ class Job:
         if store is not None:
             Store(store)  # so that it can be looked at from the beginning
 
-    def start(self, snapshot: Path, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Begin, or go on."""
+    def start(
+        self, snapshot: Path, *arguments: str, env: Mapping[str, str] | None = None, **options: Any
+    ) -> subprocess.Popen[bytes]:
+        """Begin, or go on; `env` is added to the environment."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PITH_")}
         environment |= {"PITH_HOME": str(self.home), "PITH_STORE": self.store or "", "PITH_OFFLINE": "1"}
         environment |= {"PITH_KEY": "env:THE_SEED", "THE_SEED": base64.b64encode(make_seed()).decode()}
+        environment |= env or {}
         command = [*self._command, "corpus", "issue", str(snapshot), *arguments]
         command += ["--out", str(self.out)] if self.store is None else ["--rejects", str(self.home / "rejects.jsonl")]
         with open(self.home / "stderr", "wb") as told:
@@ -104,6 +131,16 @@ class Job:
             process = subprocess.Popen(command, env=environment, start_new_session=True, **streams | options)
         self._processes.append(process)
         return process
+
+    @contextmanager
+    def stopped(self, snapshot: Path, *arguments: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+        """A process that stands still behind its first batch, a small one, while the context lasts."""
+        process = self.start(snapshot, *arguments, env={"STOPS_BEHIND_A_BATCH": "1"}, **options)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGCONT)
 
     def end(self, process: subprocess.Popen[bytes]) -> Ended:
         """Wait for the end."""
@@ -125,6 +162,11 @@ class Job:
         if self.store is None:
             return read_checkpoint(self.out)
         return newest_run(Store(self.store))
+
+    def wait_for(self, process: subprocess.Popen[bytes], rows: int) -> None:
+        """Wait until the checkpoint counts more than so many rows, or the process has ended."""
+        while process.poll() is None and self.done() <= rows:
+            time.sleep(0.005)
 
     def done(self) -> int:
         """How many rows the checkpoint counts."""

@@ -8,7 +8,6 @@ import random
 import resource
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,22 +16,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from corpus_jobs import Job, differences, workers_of
+from corpus_jobs import IN_SMALL_BATCHES, Job, differences, workers_of
 from pith_builder.testing.corpus import with_faults
 from postgresql_server import Server
 
 ROWS = 1200
-#: `pith-build` with about ten rows in a chunk, four chunks in a batch, and a merge after eight batches.
-SMALL = """
-import sys
-from pith_builder.cli import main
-from pith_builder.corpus import into_store, run, snapshot
-snapshot.CHUNK = run.CHUNK = 2**14
-run.BATCH = 4
-into_store.MERGE = 2**19
-sys.exit(main())
-"""
-COMMAND = (sys.executable, "-c", SMALL)
+SLOW = {"SECONDS_A_BATCH": "0.04"}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +42,10 @@ def undisturbed(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> dic
     """What runs come to that nothing happens to: into a store or not."""
     folder = tmp_path_factory.mktemp("undisturbed")
     (folder / "snapshot.jsonl").write_bytes(content)
-    jobs = {False: Job(folder / "a", None, COMMAND), True: Job(folder / "b", f"sqlite:///{folder}/pith.db", COMMAND)}
+    jobs = {
+        False: Job(folder / "a", None, IN_SMALL_BATCHES),
+        True: Job(folder / "b", f"sqlite:///{folder}/pith.db", IN_SMALL_BATCHES),
+    }
     for job in jobs.values():
         assert job.run(folder / "snapshot.jsonl", "--workers", "1").code == 1  # some rows give no record
     return jobs
@@ -64,7 +56,7 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Job]:
     """A run into a kind of target."""
     server = request.getfixturevalue("postgresql") if request.param == "postgresql" else None
     store = server.empty_database() if server else f"sqlite:///{tmp_path / 'pith.db'}"
-    job = Job(tmp_path / "home", None if request.param == "folder" else store, COMMAND)
+    job = Job(tmp_path / "home", None if request.param == "folder" else store, IN_SMALL_BATCHES)
     yield job
     job.close()
     if server:
@@ -85,25 +77,6 @@ def check(undisturbed: dict[bool, Job], snapshot: Path) -> Callable[[Job], None]
     return call
 
 
-def wait_for(job: Job, process: subprocess.Popen[bytes], rows: int) -> None:
-    """Wait until the checkpoint counts more than so many rows."""
-    while process.poll() is None and job.done() <= rows:
-        time.sleep(0.005)
-
-
-@contextmanager
-def stopped(job: Job, snapshot: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that stands still in the middle of the run while the context lasts."""
-    process = job.start(snapshot, "--workers", "2")
-    wait_for(job, process, 0)
-    process.send_signal(signal.SIGSTOP)
-    assert 0 < job.done() < ROWS
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGCONT)
-
-
 # --- kills --------------------------------------------------------------------------------------------------------
 
 
@@ -114,10 +87,10 @@ def test_kill_at_any_moment_of_any_process_changes_nothing(
     """A worker, after which the run goes on by itself, the process that writes, or all: a random moment later."""
     chance = random.Random(4)
     seen = [0]
-    process = job.start(snapshot, "--workers", "2")
+    process = job.start(snapshot, "--workers", "2", env=SLOW)
     for n, kind in zip(range(kills), itertools.cycle(("worker", "writer", "all")), strict=False):
         if n % 2:
-            wait_for(job, process, seen[-1])
+            job.wait_for(process, seen[-1])
         else:
             time.sleep(chance.random() * 0.5)  # nothing is expected to be done by then
         if kind == "worker":
@@ -127,8 +100,7 @@ def test_kill_at_any_moment_of_any_process_changes_nothing(
         else:
             (os.killpg if kind == "all" else os.kill)(process.pid, signal.SIGKILL)
             assert job.end(process).code == -signal.SIGKILL
-            assert not job.is_finished()
-            process = job.start(snapshot, "--workers", "2")
+            process = job.start(snapshot, "--workers", "2", env=SLOW)
         seen.append(job.done())
     assert seen == sorted(seen)
     assert len(set(seen)) > 1
@@ -137,10 +109,10 @@ def test_kill_at_any_moment_of_any_process_changes_nothing(
 
 @pytest.mark.parametrize("job", ["sqlite"], indirect=True)
 def test_run_goes_on_by_itself_when_workers_are_killed(job: Job, snapshot: Path, check: Callable[..., None]) -> None:
-    process = job.start(snapshot, "--workers", "2")
+    process = job.start(snapshot, "--workers", "2", env=SLOW)
     killed = set()
     for _ in range(3):
-        wait_for(job, process, job.done() + 120)  # which is more than was given out to those that were killed
+        job.wait_for(process, job.done() + 120)  # which is more than was given out to those that were killed
         for worker in workers_of(process.pid):
             os.kill(worker, signal.SIGKILL)
             killed.add(worker)
@@ -150,10 +122,9 @@ def test_run_goes_on_by_itself_when_workers_are_killed(job: Job, snapshot: Path,
 
 @pytest.mark.parametrize("job", ["folder"], indirect=True)
 def test_no_worker_outlives_a_parent_that_is_killed(job: Job, snapshot: Path) -> None:
-    process = job.start(snapshot, "--workers", "2")
-    wait_for(job, process, 0)
-    workers = workers_of(process.pid)
-    process.kill()
+    with job.stopped(snapshot, "--workers", "2") as process:
+        workers = workers_of(process.pid)
+        process.kill()
     job.end(process)
     assert len(workers) == 2
     deadline = time.monotonic() + 30
@@ -222,9 +193,8 @@ def test_full_disk_of_the_server_is_5_and_the_next_run_goes_on(
 def test_crash_of_the_server_is_5_and_the_next_run_goes_on(
     job: Job, snapshot: Path, check: Callable[..., None], postgresql: Server
 ) -> None:
-    process = job.start(snapshot, "--workers", "1")
-    wait_for(job, process, 0)
-    postgresql.stop("immediate")
+    with job.stopped(snapshot, "--workers", "1") as process:
+        postgresql.stop("immediate")
     ended = job.end(process)
     postgresql.start()
     assert (ended.code, ended.out) == (5, "")
@@ -239,7 +209,7 @@ def test_crash_of_the_server_is_5_and_the_next_run_goes_on(
 def test_input_that_vanished_is_5_until_it_is_back(
     job: Job, snapshot: Path, content: bytes, check: Callable[..., None]
 ) -> None:
-    with stopped(job, snapshot) as process:
+    with job.stopped(snapshot) as process:
         process.kill()
     job.end(process)
     done = job.done()
@@ -255,7 +225,7 @@ def test_input_that_vanished_is_5_until_it_is_back(
 def test_input_that_changes_in_a_run_ends_it_and_the_right_one_goes_on(
     job: Job, snapshot: Path, content: bytes, check: Callable[..., None], change: str
 ) -> None:
-    with stopped(job, snapshot) as process:
+    with job.stopped(snapshot) as process:
         os.truncate(snapshot, len(content) - 1 if change == "truncated" else len(content) + 1)
     ended = job.end(process)
     assert (ended.code, ended.out) == (5, "")
@@ -274,7 +244,7 @@ def test_input_that_changes_in_a_run_ends_it_and_the_right_one_goes_on(
 def test_second_process_is_refused_and_leaves_the_run_alone(
     job: Job, snapshot: Path, check: Callable[..., None], arguments: list[str]
 ) -> None:
-    with stopped(job, snapshot) as process:
+    with job.stopped(snapshot) as process:
         told = (job.home / "stderr").read_text()
         second = job.run(snapshot, *arguments)
         assert (second.code, "another run writes there" in second.err) == (5, True)
