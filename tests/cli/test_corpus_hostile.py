@@ -127,7 +127,7 @@ def test_hostile_rows_are_rejected_in_their_place_and_all_others_issued(
     good = list(rows(len(HOSTILE)))
     content = b"".join(line + b"\n" + other for (line, _), other in zip(HOSTILE, good, strict=True))
     result = issue(content)
-    assert (result.code, result.err) == (1, "")
+    assert (result.code, result.err) == (1, "rejects: out/rejects.jsonl\n")
     rejects = lines_of(tmp_path / "out" / "rejects.jsonl")
     assert [reject["code"] for reject in rejects] == [code for _, code in HOSTILE]
     assert [reject["line"] for reject in rejects] == list(range(1, 2 * len(HOSTILE), 2))
@@ -249,16 +249,16 @@ def test_packed_file_of_many_parts_is_read_whole(issue: Run, issued: Callable[..
 @pytest.mark.parametrize("content", [gzip.compress(gzip.compress(CONTENT)), zstd(gzip.compress(CONTENT))])
 def test_what_is_packed_twice_is_unpacked_once(issue: Run, tmp_path: Path, content: bytes) -> None:
     result = issue(content)
-    assert (result.code, result.err) == (1, "")
+    assert (result.code, result.err) == (1, "rejects: out/rejects.jsonl\n")
     assert {reject["code"] for reject in lines_of(tmp_path / "out" / "rejects.jsonl")} == {"invalid_json"}
 
 
 def _bomb(unit: bytes, pack: Any) -> bytes:
-    """Half a gigabyte of something short, packed."""
+    """Half a gigabyte of the same, packed."""
     into = io.BytesIO()
-    block = unit * (2**20 // len(unit))
+    block = unit * max(1, 2**20 // len(unit))
     with pack(into) as stream:
-        for _ in range(512):
+        for _ in range(2**29 // len(block)):
             stream.write(block)
     return into.getvalue()
 
@@ -269,8 +269,9 @@ def _bomb(unit: bytes, pack: Any) -> bytes:
         (b"\0", lambda into: ZstdCompressor(level=1).stream_writer(into, closefd=False)),
         (b"\0", lambda into: gzip.GzipFile(fileobj=into, mode="wb", compresslevel=1)),
         (b"0\n", lambda into: ZstdCompressor(level=1).stream_writer(into, closefd=False)),
+        (b"x" * (MAX_DOCUMENT - 1) + b"\n", lambda into: ZstdCompressor(level=1).stream_writer(into, closefd=False)),
     ],
-    ids=["one line, zstd", "one line, gzip", "very many lines"],
+    ids=["one line, zstd", "one line, gzip", "very many lines", "the longest lines"],
 )
 def test_bomb_takes_no_more_memory_than_a_usual_file(unit: bytes, pack: Any, tmp_path: Path) -> None:
     path = tmp_path / "bomb"
@@ -317,7 +318,10 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Job]:
     job.close()
 
 
-STOPPED = "stopped; what is issued is kept, and the same command goes on\n"
+STOPPED = (
+    "ending behind this batch; a second Ctrl-C ends at once\n"
+    "stopped; what is issued is kept, and the same command goes on\n"
+)
 FINISHED = f"{ROWS} rows: issued {ROWS}, updated 0, stored 0, rejected 0, repeated 0\n"
 
 

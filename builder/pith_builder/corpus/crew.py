@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import itertools
 import multiprocessing
 import os
 import pickle
@@ -27,7 +26,7 @@ from queue import SimpleQueue
 import msgspec
 
 from pith_builder.corpus.processes import WorkerLost
-from pith_builder.corpus.snapshot import Chunk
+from pith_builder.corpus.snapshot import CHUNK, Chunk
 from pith_builder.corpus.work import Done, Shape, work
 from pith_builder.errors import KeyUnfit, PithError
 from pith_builder.published import Profile
@@ -35,7 +34,8 @@ from pith_builder.signers import Deferred
 from pith_builder.signers.active import KeySource
 from pith_builder.signing import fingerprint
 
-_AHEAD = 3  # chunks given out for each worker
+_AHEAD = 3  # chunks given out for each worker, fewer where lines are long
+_USUAL = CHUNK + 2**18  # bytes
 _TRIES = 3  # for a chunk
 
 _ROTATED = "a run has one key: begin anew with --restart; what is issued stays, and is not issued twice"
@@ -68,9 +68,12 @@ class Crew:
     def results(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, Done]]:
         """What comes of the chunks, in their order. Raises KeyUnusable, WorkerLost, and what reading raises."""
         out: deque[tuple[Chunk, Future[Done]]] = deque()
+        room = _AHEAD * self.count
         while True:
-            for chunk in itertools.islice(chunks, _AHEAD * self.count - len(out)):
-                out.append((chunk, self._threads.submit(self._do, chunk)))
+            while len(out) < room and sum(len(chunk.data) for chunk, _ in out) < room * _USUAL:
+                if (next_ := next(chunks, None)) is None:
+                    break
+                out.append((next_, self._threads.submit(self._do, next_)))
             if not out:
                 return
             chunk, future = out.popleft()
