@@ -29,7 +29,7 @@ from pith_builder.store import Store
 from pith_builder.testing.corpus import with_faults
 
 FAULTY = 50  # one row after so many others
-MOMENT = 0.7  # of the time to the first checkpoint: so the run moves on about as fast as there are kills
+MOMENT = 0.6  # of the time to the first checkpoint: so the run moves on about as fast as there are kills
 SAMPLE = 1_000  # records that are verified
 
 
@@ -90,7 +90,8 @@ class Killing:
         for n, kind in zip(range(self._kills), itertools.cycle(("worker", "writer", "all")), strict=False):
             if not self._wait_for(self._total * n // self._kills):
                 break
-            self._kill(kind)
+            if not self._kill(kind):
+                break
             self._seen.append(self._job.done())
             print(f"kill {n + 1}, {kind}: {self._seen[-1]} rows done", flush=True)
         end(self._job, self._process)
@@ -107,13 +108,14 @@ class Killing:
             self._process.wait(self._chance.random() * MOMENT * self._first)
         return self._process.returncode is None
 
-    def _kill(self, kind: str) -> None:
+    def _kill(self, kind: str) -> bool:
+        """Kill a process, and go on where that was the one that writes; False where it has ended before."""
         victims = [self._process.pid]
         if kind == "worker":
             while not (victims := workers_of(self._process.pid)) and self._process.poll() is None:
                 time.sleep(0.01)
         if not victims:
-            return
+            return False
         self._killed[kind] = self._killed.get(kind, 0) + 1
         with contextlib.suppress(ProcessLookupError):
             if kind == "all":
@@ -125,6 +127,7 @@ class Killing:
             if self._job.is_finished():
                 raise SystemExit("the last kill came when the run had just finished; try another --seed")
             self._process = self._job.start(self._snapshot)
+        return True
 
 
 def check(undisturbed: Job, killed: Job) -> str:
