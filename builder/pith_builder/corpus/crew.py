@@ -77,7 +77,7 @@ class Crew:
             if not out:
                 return
             chunk, future = out.popleft()
-            yield chunk, future.result()
+            yield chunk._replace(data=b""), future.result()  # which nobody needs any more
 
     def process_ids(self) -> list[int]:
         """The workers that run now."""

@@ -94,9 +94,9 @@ class IntoFolder:
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
         for _, done in batch:
-            self._receipts.write(b"".join(done.items))
+            self._receipts.write(done.items)
         sizes = {"receipts": self._receipts.sync(), **self._beside.write(batch)}
-        issued = Counts(issued=sum(len(done.items) for _, done in batch))
+        issued = Counts(issued=sum(done.papers for _, done in batch))
         counts = reached.counts.plus(counted(batch)).plus(issued)
         reached = msgspec.structs.replace(reached, counts=counts, sizes=sizes)
         self._save(reached)

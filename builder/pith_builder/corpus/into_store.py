@@ -130,7 +130,7 @@ class IntoStore:
 
     def commit(self, batch: Batch, reached: Checkpoint) -> Checkpoint:
         sizes = self._beside.write(batch)
-        sizes["records"] = self._spool.add(frame for _, done in batch for frame in done.items)
+        sizes["records"] = self._spool.add(done.items for _, done in batch)
         reached = msgspec.structs.replace(reached, counts=reached.counts.plus(counted(batch)), sizes=sizes)
         if batch[0][0].begin.offset // MERGE != reached.place.offset // MERGE:
             return self._hand_over(reached)

@@ -21,7 +21,7 @@ from pith_builder.corpus.work import Done
 from pith_builder.errors import InvalidMetadata, Refused
 from pith_builder.times import Clock
 
-BATCH = 16  # chunks
+BATCH = 8  # chunks
 _MOST_ROWS = 2**16
 _LONGEST_SECONDS = 30
 

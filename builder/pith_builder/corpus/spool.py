@@ -72,19 +72,23 @@ class Spool:
                 hint = "begin anew with --restart"
                 raise FileFailed("it was altered since the run stopped", hint=hint).at(file=str(path)) from None
 
-    def add(self, frames: Iterable[bytes]) -> int:
-        """Append records; gives the size on the disk. Raises FileFailed."""
-        for one in frames:
-            self._file.write(one)
-            self._note(one)
+    def add(self, joined: Iterable[bytes]) -> int:
+        """Append records, many in each of these; gives the size on the disk. Raises FileFailed."""
+        for frames in joined:
+            self._file.write(frames)
+            self._note(frames)
         return self._file.sync()
 
-    def _note(self, one: bytes) -> None:
-        _, digest, length = _HEAD.unpack_from(one)
-        self.digests.append(digest)
-        self.arxiv_ids.append(one[_HEAD.size : _HEAD.size + length].decode())
-        self._begins.append(self._end)
-        self._end += len(one)
+    def _note(self, frames: bytes) -> None:
+        begin = 0
+        while begin < len(frames):
+            size, digest, length = _HEAD.unpack_from(frames, begin)
+            name = begin + _HEAD.size
+            self.digests.append(digest)
+            self.arxiv_ids.append(frames[name : name + length].decode())
+            self._begins.append(self._end)
+            begin += _SIZE.size + size
+            self._end += _SIZE.size + size
 
     def record(self, n: int) -> NewRecord:
         """The n-th record, from 0."""

@@ -26,23 +26,24 @@ _T = TypeVar("_T")
 _Result = TypeVar("_Result")
 
 #: Makes the item for a paper of what was signed, its metadata, the object in the row, and the row.
-Item = Callable[[Signed, PaperMetadata, dict[str, Any], Piece], Any]
+Item = Callable[[Signed, PaperMetadata, dict[str, Any], Piece], bytes]
 
 #: What an item is, which depends on where it goes: from the name of the input and the time of the chunk.
 Shape = Callable[[str, datetime], Item]
 
 
 class Done(NamedTuple):
-    """What came of a chunk: an item for each paper, their entries for finding repeats, and the rows that gave none."""
+    """What came of a chunk: so many papers, their items joined, their entries for finding repeats, and the rejects."""
 
-    items: list[Any]
+    papers: int
+    items: bytes
     entries: bytes
     rejects: list[Reject]
 
     @property
     def rows(self) -> int:
         """How many rows stood in the chunk."""
-        return len(self.items) + len(self.rejects)
+        return self.papers + len(self.rejects)
 
 
 def work(chunk: Chunk, signer: Signer, profile: Profile, clock: Clock, shape: Shape, name: str) -> Done:
@@ -67,4 +68,4 @@ def work(chunk: Chunk, signer: Signer, profile: Profile, clock: Clock, shape: Sh
     signed = [(*one, made) for one in read if (made := done(issuer.sign, one[0], one[1][1]))]
     items = [item(made, metadata, value, piece) for piece, (value, metadata), made in signed]
     entries = [entry(made.digest, found[1].id, piece.line, piece.offset) for piece, found, made in signed]
-    return Done(items, b"".join(entries), sorted(rejects, key=lambda reject: reject.line))
+    return Done(len(items), b"".join(items), b"".join(entries), sorted(rejects, key=lambda reject: reject.line))
