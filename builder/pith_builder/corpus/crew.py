@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from datetime import UTC, datetime
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 
@@ -143,6 +144,7 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(plan, theirs), daemon=True)
+        resource_tracker.ensure_running()  # which would let interrupts through again, were it started below
         with _interrupts_held_back():  # which the process inherits: only the parent is to be told
             self._process.start()
         theirs.close()

@@ -12,6 +12,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -80,6 +81,7 @@ def _started(setup: Setup, arguments: tuple[Any, ...]) -> tuple[BaseProcess, Con
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, setup, arguments), daemon=True)
+    resource_tracker.ensure_running()  # which would let interrupts through again, were it started below
     # An interrupt is for the parent, which ends its processes; they keep this mask from their first moment.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
