@@ -321,12 +321,12 @@ def test_database_that_may_have_no_more_pages_keeps_the_batches_before(
     check_all_reissued: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    [(pages,)] = sql("PRAGMA page_count")
+    [(pages,)], [(page_bytes,)] = sql("PRAGMA page_count"), sql("PRAGMA page_size")
     real = sqlite._configure
 
     def limited(connection: Any, record: object) -> None:
         real(connection, record)
-        connection.execute(f"PRAGMA max_page_count = {pages + 500}")
+        connection.execute(f"PRAGMA max_page_count = {pages + 2**21 // page_bytes}")
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite, "_configure", limited)
