@@ -28,6 +28,7 @@ from pith_builder.corpus.merging import Merging
 from pith_builder.corpus.numbered import NumberedReceipt
 from pith_builder.corpus.run import Interrupted, Run, TooManyRejects
 from pith_builder.corpus.snapshot import InputChanged, opened
+from pith_builder.corpus.spool import Spool
 from pith_builder.corpus.work import work
 from pith_builder.errors import FileFailed, InvalidMetadata, StoreFailed
 from pith_builder.sources.papers import read_value
@@ -457,6 +458,21 @@ def test_a_merge_that_was_under_way_is_done_again(into_store: Corpus, monkeypatc
     monkeypatch.setattr(into_store_module, "MERGE", 10**9)
     assert into_store.run() == Counts(rows=64, issued=60, updated=1, stored=1, rejected=2, repeated=2)
     assert len(into_store.numbers()) == 60
+
+
+def test_what_is_in_the_tables_is_kept_in_no_memory(into_store: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    class Watched(Spool):
+        def __init__(self, path: Path) -> None:
+            super().__init__(path)
+            made.append(self)
+
+    monkeypatch.setattr(into_store_module, "Spool", Watched)
+    into_store.write(*rows(150))
+    into_store.run()
+    assert len(made) > 3
+    assert [len(spool) for spool in made] == [0] * len(made)
 
 
 def test_files_of_a_run_into_another_store_are_not_taken(tmp_path: Path) -> None:

@@ -105,8 +105,9 @@ class Spool:
                 yield NewRecord._make(_decode.decode(os.pread(descriptor, end - begin - skipped, begin + skipped)))
 
     def discard(self) -> None:
-        """Take the file away. Raises FileFailed."""
+        """Take the file away, and forget what was in it. Raises FileFailed."""
         self._file.discard()
+        self._forget()
 
     def close(self) -> None:
         self._file.close()
