@@ -67,7 +67,7 @@ def issue(
     if engine == "ray" and out is None:
         raise typer.BadParameter("a cluster writes into a folder: name it with --out", param_hint="--engine")
     keys, profile = key_source(ctx.obj), Profile(ctx.obj.base_url)
-    stopping = Stopping(lambda: output.print_note("ending behind this batch; a second Ctrl-C ends at once"))
+    stopping = Stopping(_tell_of_the_end)
     try:
         with _shown() as show:
             if engine == "ray" and out is not None:
@@ -113,6 +113,15 @@ def issue(
     if counts.repeated:
         output.print_note(f"repeated rows: {repeats_path(listed)}")
     raise typer.Exit(1 if counts.rejected else 0)
+
+
+def _tell_of_the_end() -> None:
+    """From a signal handler, which may have come in the middle of a print."""
+    import contextlib
+    import os
+
+    with contextlib.suppress(OSError):
+        os.write(2, b"ending behind this batch; a second Ctrl-C ends at once\n")
 
 
 _SECONDS_A_LOG_LINE = 30
