@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from pith_builder import files
 from pith_builder.corpus.manifest import MARKER, NAME, InvalidManifest, ListedFile, Manifest
 from pith_builder.errors import cut, shown
 from pith_builder.sources.packed import unpacked
-from pith_builder.sources.pieces import Piece, rows
+from pith_builder.sources.pieces import batches, rows
 
 #: What a run without a store keeps in its folder beside what it gives.
 _BESIDE_RECEIPTS = {"rejects.jsonl", "repeats.jsonl", ".checkpoint.json", ".rejects.jsonl.lock"}
@@ -75,7 +75,8 @@ class FileReader:
             hashed = _Hashed(file)
             stream = io.BufferedReader(hashed)
             try:
-                yield from _batches(rows(unpacked(stream, stream.peek(8))))
+                for batch in batches(rows(unpacked(stream, stream.peek(8))), BATCH, _BATCH_BYTES):
+                    yield [(piece.line, piece.data) for piece in batch]
             except (OSError, EOFError, zlib.error) as error:
                 if getattr(error, "errno", None) is not None:  # the disk's failure, not the file's
                     raise
@@ -120,19 +121,6 @@ class FileReader:
         if found is not None and records != listed.records:
             faults.append(f"has {records} records, {listed.records} in the manifest")
         return faults
-
-
-def _batches(pieces: Iterable[Piece]) -> Iterator[list[tuple[int, bytes]]]:
-    batch: list[tuple[int, bytes]] = []
-    size = 0
-    for piece in pieces:
-        batch.append((piece.line, piece.data))
-        size += len(piece.data)
-        if len(batch) == BATCH or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 class _Hashed(io.RawIOBase):

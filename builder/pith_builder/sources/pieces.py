@@ -53,6 +53,20 @@ def rows(stream: BinaryIO, line: int = 0, offset: int = 0) -> Iterator[Piece]:
     return _rows(_lines(stream, line, offset))
 
 
+def batches(pieces: Iterable[Piece], most: int, most_bytes: int) -> Iterator[list[Piece]]:
+    """Documents in lists of `most`, or of fewer where they have so many bytes together."""
+    batch: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        batch.append(piece)
+        size += len(piece.data)
+        if len(batch) == most or size >= most_bytes:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
 def _rows(lines: Iterable[Piece]) -> Iterator[Piece]:
     for piece in lines:
         if data := _stripped(piece.data):

@@ -8,7 +8,7 @@ is inserted, and both are done in one order for all, so that two importers never
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from pith_builder.keyring import KeyRing
 from pith_builder.metadata import Provenance
 from pith_builder.published import PithRecord
 from pith_builder.receipt import Receipt
-from pith_builder.sources.pieces import Piece
+from pith_builder.sources.pieces import Piece, batches
 from pith_builder.sources.published import record_pieces
 from pith_builder.store.aliases import damaged
 from pith_builder.store.database import writing
@@ -91,7 +91,7 @@ class Import:
         Raises FileFailed, or StoreFailed where the store fails or a row of it is damaged.
         """
         found = False
-        for batch in _batches(record_pieces(name)):
+        for batch in batches(record_pieces(name), BATCH, _BATCH_BYTES):
             found = True
             read = {f"{name}:{piece.line}": self._read(piece, name) for piece in batch}
             given = [_Given(place, *item) for place, item in read.items() if not isinstance(item, PithError)]
@@ -177,19 +177,6 @@ class Import:
         now, then = (self._ring.find(r.key_id, r.public_key_fingerprint) for r in (newest, given))
         is_retired = now is not None and then is not None and now.state == "active" != then.state
         return _signature(given) in known or is_retired
-
-
-def _batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    batch: list[Piece] = []
-    size = 0
-    for piece in pieces:
-        batch.append(piece)
-        size += len(piece.data)
-        if len(batch) == BATCH or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def check_times(record: PithRecord, latest: datetime) -> None:
