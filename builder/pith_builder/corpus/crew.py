@@ -20,13 +20,12 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from datetime import UTC, datetime
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 
 import msgspec
 
-from pith_builder.corpus.processes import WorkerLost
+from pith_builder.corpus.processes import WorkerLost, interrupts_held_back
 from pith_builder.corpus.snapshot import CHUNK, Chunk
 from pith_builder.corpus.work import Done, Shape, work
 from pith_builder.errors import KeyUnfit, PithError
@@ -144,8 +143,7 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(plan, theirs), daemon=True)
-        resource_tracker.ensure_running()  # which would let interrupts through again, were it started below
-        with _interrupts_held_back():  # which the process inherits: only the parent is to be told
+        with interrupts_held_back():
             self._process.start()
         theirs.close()
         self.process_id = self._process.pid or 0
@@ -169,16 +167,6 @@ class _Worker:
     def join(self) -> None:
         self._process.join()
         self._connection.close()
-
-
-@contextlib.contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """An interrupt that comes meanwhile comes at the end."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # --- in a worker ------------------------------------------------------------------------------------------------

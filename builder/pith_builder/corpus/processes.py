@@ -46,6 +46,20 @@ def usual_count() -> int:
 
 
 @contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """While a process is started: an interrupt is for its parent alone, to which it comes at the end.
+
+    The process keeps this mask from its first moment.
+    """
+    resource_tracker.ensure_running()  # which would let interrupts through again, were it started meanwhile
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def team(count: int, setup: Setup, *arguments: Any) -> Iterator[Team]:
     """So many processes, all of which have entered `setup(*arguments)`; one is this process itself.
 
@@ -81,13 +95,10 @@ def _started(setup: Setup, arguments: tuple[Any, ...]) -> tuple[BaseProcess, Con
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, setup, arguments), daemon=True)
-    resource_tracker.ensure_running()  # which would let interrupts through again, were it started below
-    # An interrupt is for the parent, which ends its processes; they keep this mask from their first moment.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        process.start()
+        with interrupts_held_back():
+            process.start()
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
     return process, ours
 
