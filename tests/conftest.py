@@ -35,6 +35,11 @@ settings.register_profile("tests", deadline=None)  # a busy machine is no failur
 settings.load_profile("tests")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a test by its argument where that is long data: what is packed differs with the time it is packed at."""
+    return argname if isinstance(val, bytes) and len(val) > 40 else None
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The project's root."""
