@@ -23,7 +23,6 @@ _ASCII_WHITESPACE = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
 _LOWER = bytes(range(256)).lower()
 _LOWER_AND_SPACE = bytes(0x20 if c in _ASCII_WHITESPACE else c for c in _LOWER)
 _NOT_LETTER_OR_DIGIT = bytes(c for c in range(128) if not chr(c).isalnum() and chr(c) != "\n")
-_TWO_SPACES = re.compile(b"  ")
 _WHITESPACE = re.compile(r"\s")  # for text, what str.split takes for whitespace
 _PART = 2**20
 
@@ -45,8 +44,8 @@ def _canonical_utf8(s: str) -> bytes:
     check_text(s)
     if s.isascii():
         spaced = s.encode().translate(_LOWER_AND_SPACE).strip(b" ")
-        while _TWO_SPACES.search(spaced):  # each turn halves the longest run
-            spaced = spaced.replace(b"  ", b" ")
+        while len(shorter := spaced.replace(b"  ", b" ")) < len(spaced):  # each turn halves the longest run
+            spaced = shorter
         return spaced
     from pith_builder.unicode14 import lower
 

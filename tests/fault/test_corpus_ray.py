@@ -24,7 +24,7 @@ from pith_builder.corpus.manifest import ListedFile, Manifest
 from pith_builder.corpus.numbered import NumberedReceipt
 from pith_builder.errors import PithError
 from pith_builder.signers import key_file
-from pith_builder.sources.papers import read_value
+from pith_builder.sources.papers import read_paper
 from pith_builder.testing import FrozenClock, make_keyring, make_seed, make_signer
 from pith_builder.testing.corpus import rows, with_faults
 
@@ -113,7 +113,7 @@ def undisturbed(lines: list[bytes]) -> list[dict[str, Any]]:
     found = []
     for line in lines:
         with contextlib.suppress(PithError):
-            found.append(NumberedReceipt.of(issuer.sign(read_value(line)[1])))
+            found.append(NumberedReceipt.of(issuer.sign(read_paper(line).metadata)))
     return [timeless(row) for row in table.to_batch(found).to_pylist()]
 
 

@@ -42,7 +42,7 @@ from pith_builder.errors import (
 from pith_builder.signers import key_file
 from pith_builder.signers.active import KeySource
 from pith_builder.signing import fingerprint
-from pith_builder.sources.papers import read_value
+from pith_builder.sources.papers import read_paper
 from pith_builder.sources.rows import read_metadata
 from pith_builder.testing import FrozenClock, make_keyring, make_seed, make_signer
 from pith_builder.testing.corpus import FaultyRow, with_faults
@@ -71,7 +71,7 @@ def wanted(made: list[FaultyRow]) -> list[dict[str, Any]]:
     found = []
     for row in made:
         try:
-            found.append(NumberedReceipt.of(issuer.sign(read_value(row.line)[1])))
+            found.append(NumberedReceipt.of(issuer.sign(read_paper(row.line).metadata)))
         except PithError:
             continue
     return [timeless(row) for row in table.to_batch(found).to_pylist()]

@@ -99,7 +99,7 @@ def test_no_two_papers_have_one_digest(papers: list[PaperMetadata]) -> None:
 def test_every_update_is_on_the_day_of_the_last_version_or_later(values: list[Any]) -> None:
     for value in values:
         created = [read_metadata(value | {"versions": [entry | {"version": "v1"}]}) for entry in value["versions"]]
-        updated = source_time(value)
+        updated = source_time(value["update_date"])
         assert updated is not None
         assert max(paper.submitted_at for paper in created)[:10] <= updated[:10]
 
@@ -150,7 +150,7 @@ TRAPS = {
     "submitted in the month before the id": lambda value: (
         "." in value["id"] and read_metadata(value).submitted_at[5:7] != value["id"][2:4]
     ),
-    "withdrawn": is_withdrawn,
+    "withdrawn": lambda value: is_withdrawn(value["comments"]),
     "wrapped title": lambda value: "\n  " in value["title"],
     "paragraphs": lambda value: "\n  " in value["abstract"],
     "very short abstract": lambda value: len(value["abstract"]) < 60,

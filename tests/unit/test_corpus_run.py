@@ -31,7 +31,7 @@ from pith_builder.corpus.snapshot import InputChanged, opened
 from pith_builder.corpus.spool import Spool
 from pith_builder.corpus.work import work
 from pith_builder.errors import FileFailed, InvalidMetadata, StoreFailed
-from pith_builder.sources.papers import read_value
+from pith_builder.sources.papers import read_paper
 from pith_builder.store import Store, bulk, runs
 from pith_builder.store.database import reading, writing
 from pith_builder.testing import START, FrozenClock, make_keyring, make_metadata, make_signer
@@ -143,7 +143,7 @@ def row(n: int = 0, **changes: Any) -> bytes:
 
 
 def numbers_of(lines: list[bytes]) -> set[str]:
-    return {str(canonical_record(read_value(line)[1]).number()) for line in lines}
+    return {str(canonical_record(read_paper(line).metadata).number()) for line in lines}
 
 
 # --- what becomes of the rows ---------------------------------------------------------------------------------
@@ -154,7 +154,8 @@ def test_every_row_is_issued_as_the_issuer_does_it(into_store: Corpus) -> None:
     into_store.write(*lines)
     assert into_store.run() == Counts(rows=40, issued=40)
     for line in lines:
-        value, metadata = read_value(line)
+        paper = read_paper(line)
+        metadata = paper.metadata
         assert into_store.store is not None
         stored = into_store.store.get(str(metadata.id))
         signed_at = parse_receipt_time(stored.record.receipt.signed_at)
@@ -162,7 +163,7 @@ def test_every_row_is_issued_as_the_issuer_does_it(into_store: Corpus) -> None:
         assert stored.record == Issuer(SIGNER, PROFILE, FrozenClock(signed_at)).issue(metadata)
         assert verify(stored.record, make_keyring(SIGNER), metadata).ok
         assert stored.provenance.source == "snapshot:snapshot.jsonl"
-        assert (stored.provenance.source_time or "")[:10] == value["update_date"]
+        assert (stored.provenance.source_time or "")[:10] == paper.update_date
 
 
 def test_every_row_gives_a_line_of_number_and_receipt(into_folder: Corpus) -> None:
@@ -170,7 +171,7 @@ def test_every_row_gives_a_line_of_number_and_receipt(into_folder: Corpus) -> No
     into_folder.write(*lines)
     assert into_folder.run() == Counts(rows=40, issued=40)
     for line, found in zip(lines, into_folder.lines(), strict=True):
-        _, metadata = read_value(line)
+        metadata = read_paper(line).metadata
         record = canonical_record(metadata)
         assert (found.canonical_record, found.pith_number) == (record, str(record.number()))
         assert (found.arxiv_id, found.version) == (metadata.arxiv_id, metadata.version)
@@ -200,7 +201,7 @@ def test_rows_that_give_no_record_are_listed_and_the_run_goes_on(corpus: Corpus)
     assert [(r["line"], r["code"], r["id"], r["field"]) for r in rejects] == [
         (1, "invalid_json", None, ""),
         (3, "invalid_metadata", None, ""),
-        (4, "invalid_metadata", read_value(row(2))[1].arxiv_id, "license"),
+        (4, "invalid_metadata", read_paper(row(2)).metadata.arxiv_id, "license"),
         (6, "invalid_metadata", None, "arxiv_id"),
     ]
     data = corpus.file.read_bytes()
@@ -253,10 +254,10 @@ def test_a_newer_snapshot_issues_what_is_new_or_changed(into_store: Corpus) -> N
     into_store.write(*lines)
     assert into_store.run() == Counts(rows=22, issued=3, updated=1, stored=18)
     assert into_store.store is not None
-    changed = into_store.store.get(read_value(lines[3])[1].arxiv_id)
+    changed = into_store.store.get(read_paper(lines[3]).metadata.arxiv_id)
     assert changed.record.paper.authors_text == "Ada Lovelace"
     assert changed.record.updated_at > changed.record.created_at
-    said_again = into_store.store.get(read_value(lines[5])[1].arxiv_id)
+    said_again = into_store.store.get(read_paper(lines[5]).metadata.arxiv_id)
     with reading(into_store.store.engine) as connection:
         said_at = "SELECT said_at FROM records WHERE suffix = '" + said_again.record.number.suffix + "'"
         assert connection.exec_driver_sql(said_at).scalar() == "2026-11-02T00:00:00Z"
@@ -272,7 +273,7 @@ def test_an_older_snapshot_takes_no_newer_description_away(into_store: Corpus) -
 
 def test_an_enrichment_in_the_store_stays(into_store: Corpus) -> None:
     line = row(1)
-    _, metadata = read_value(line)
+    metadata = read_paper(line).metadata
     assert into_store.store is not None
     review = Enrichment.from_json('{"headline":"Reviewed"}')
     issuer = Issuer(SIGNER, PROFILE, into_store.clock)
@@ -293,7 +294,7 @@ def test_of_rows_with_one_number_the_last_wins(into_store: Corpus, between: int)
     into_store.write(*lines)
     assert into_store.run() == Counts(rows=between + 2, issued=between + 1, updated=1, repeated=1)
     assert into_store.store is not None
-    found = into_store.store.get(read_value(lines[0])[1].arxiv_id).record
+    found = into_store.store.get(read_paper(lines[0]).metadata.arxiv_id).record
     assert found.paper.authors_text == "Emmy Noether"
     repeat = json.loads(into_store.repeats.read_bytes())
     assert (repeat["line"], repeat["first_line"], repeat["code"]) == (between + 2, 1, "repeated_row")
@@ -304,7 +305,7 @@ def test_of_rows_with_one_number_the_last_wins(into_store: Corpus, between: int)
 def test_what_another_source_says_meanwhile_is_no_row_of_the_input(into_store: Corpus, between: int) -> None:
     """A daily sync may put a paper in while a run is under way; its description is newer than that of the snapshot."""
     line = row(1, authors="Grace Hopper", update_date="2026-10-01")
-    _, metadata = read_value(row(1, authors="Emmy Noether"))
+    metadata = read_paper(row(1, authors="Emmy Noether")).metadata
     into_store.write(*itertools.islice(rows(50, start=10), between), row(2), line)
     into_store.run(steps=1 if between else 0)
     assert into_store.store is not None
@@ -327,7 +328,7 @@ def test_what_others_have_changed_since_the_run_looked_is_compared(
     into_store.write(*(row(n, authors="Grace Hopper", update_date="2026-11-01") for n in (1, 2)))
     store, lock = into_store.store, bulk.lock
     assert store is not None
-    papers = [read_value(line)[1] for line in lines]
+    papers = [read_paper(line).metadata for line in lines]
     says = ["2026-10-01T00:00:00Z", "2026-12-01T00:00:00Z"]
 
     def locked_late(*arguments: Any) -> None:

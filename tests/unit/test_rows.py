@@ -211,12 +211,8 @@ def test_any_other_date_is_refused(created: Any, reason: str) -> None:
         (5, None),
     ],
 )
-def test_the_time_of_a_row_is_its_update_date(row: dict[str, Any], update_date: Any, time: str | None) -> None:
-    assert source_time({**row, "update_date": update_date}) == time
-
-
-def test_a_row_without_an_update_date_has_no_time() -> None:
-    assert source_time({}) is None
+def test_the_time_of_a_row_is_its_update_date(update_date: Any, time: str | None) -> None:
+    assert source_time(update_date) == time
 
 
 @pytest.mark.parametrize(
@@ -232,4 +228,4 @@ def test_a_row_without_an_update_date_has_no_time() -> None:
     ],
 )
 def test_a_row_is_withdrawn_by_its_comment(comments: Any, withdrawn: bool) -> None:
-    assert is_withdrawn({"comments": comments}) is withdrawn
+    assert is_withdrawn(comments) is withdrawn

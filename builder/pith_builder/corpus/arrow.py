@@ -17,7 +17,7 @@ from pith_builder.issue import Issuer
 from pith_builder.metadata import FIELDS, PaperMetadata
 from pith_builder.published import DEFAULT_PROFILE, Profile
 from pith_builder.signing import Signer
-from pith_builder.sources.papers import read_value
+from pith_builder.sources.papers import read_paper
 from pith_builder.sources.rows import read_metadata
 from pith_builder.times import Clock
 
@@ -103,7 +103,7 @@ def _read_line(row: dict[str, Any]) -> PaperMetadata:
     line = row[LINE]
     if line is None:
         raise InvalidMetadata([(LINE, "is null")])
-    return read_value(line)[1]
+    return read_paper(line).metadata
 
 
 def _rows(batch: pa.RecordBatch, columns: list[str]) -> Iterator[dict[str, Any] | InvalidInput]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -23,8 +22,8 @@ from pith_builder.corpus.targets import Batch, counted
 from pith_builder.corpus.work import Item
 from pith_builder.errors import FileFailed
 from pith_builder.issue import Signed
-from pith_builder.metadata import PaperMetadata
 from pith_builder.sources.pieces import Piece
+from pith_builder.sources.rows import Described
 
 RECEIPTS, REJECTS, CHECKPOINT = "receipts.jsonl", "rejects.jsonl", ".checkpoint.json"
 
@@ -33,8 +32,8 @@ def line_item(name: str, begun: datetime) -> Item:
     """The shape of items that go into a folder: a paper's line."""
     del name, begun
 
-    def item(signed: Signed, metadata: PaperMetadata, value: dict[str, Any], piece: Piece) -> bytes:
-        del metadata, value, piece
+    def item(signed: Signed, paper: Described, piece: Piece) -> bytes:
+        del paper, piece
         return msgspec.json.encode(NumberedReceipt.of(signed)) + b"\n"
 
     return item

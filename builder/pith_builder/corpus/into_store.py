@@ -11,7 +11,6 @@ import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -25,13 +24,13 @@ from pith_builder.corpus.targets import Batch, counted
 from pith_builder.corpus.work import Item
 from pith_builder.errors import FileFailed
 from pith_builder.issue import Signed
-from pith_builder.metadata import PaperMetadata
 from pith_builder.published import Profile, Surroundings
 from pith_builder.record import Paper
 from pith_builder.signing import Signer, fingerprint
 from pith_builder.snapshot import build_snapshot
 from pith_builder.sources.papers import provenance
 from pith_builder.sources.pieces import Piece
+from pith_builder.sources.rows import Described
 from pith_builder.store import bulk, runs
 from pith_builder.store.bulk import NewRecord
 from pith_builder.store.database import writing
@@ -46,10 +45,10 @@ def store_item(name: str, begun: datetime) -> Item:
     """The shape of items that go into a store: a record as it stands in the spool."""
     fetched_at, recorded_at = times.seconds(begun), times.receipt_time(begun)
 
-    def item(signed: Signed, metadata: PaperMetadata, value: dict[str, Any], piece: Piece) -> bytes:
+    def item(signed: Signed, described: Described, piece: Piece) -> bytes:
         canonical, digest, receipt, created_at = signed
-        paper = Paper.of(metadata, canonical)
-        said = provenance(value, piece.data, name, fetched_at)
+        paper = Paper.of(described.metadata, canonical)
+        said = provenance(described, piece.data, name, fetched_at)
         record = NewRecord(
             digest,
             signed.number.suffix,

@@ -8,25 +8,25 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from pith_builder.corpus.notes import Reject
 from pith_builder.corpus.repeats import entry
 from pith_builder.corpus.snapshot import Chunk
 from pith_builder.errors import InvalidInput, Refused
 from pith_builder.issue import Issuer, Signed
-from pith_builder.metadata import PaperMetadata
 from pith_builder.published import Profile
 from pith_builder.signing import Signer
-from pith_builder.sources.papers import read_value
+from pith_builder.sources.papers import read_paper
 from pith_builder.sources.pieces import Piece, rows
+from pith_builder.sources.rows import Described
 from pith_builder.times import Clock
 
 _T = TypeVar("_T")
 _Result = TypeVar("_Result")
 
-#: Makes the item for a paper of what was signed, its metadata, the object in the row, and the row.
-Item = Callable[[Signed, PaperMetadata, dict[str, Any], Piece], bytes]
+#: Makes the item for a paper of what was signed, what its row says, and the row.
+Item = Callable[[Signed, Described, Piece], bytes]
 
 #: What an item is, which depends on where it goes: from the name of the input and the time of the chunk.
 Shape = Callable[[str, datetime], Item]
@@ -64,8 +64,8 @@ def work(chunk: Chunk, signer: Signer, profile: Profile, clock: Clock, shape: Sh
             return None
 
     pieces = list(rows(io.BytesIO(chunk.data), chunk.begin.line, chunk.begin.offset))
-    read = [(piece, found) for piece in pieces if (found := done(read_value, piece, piece.data))]
-    signed = [(*one, made) for one in read if (made := done(issuer.sign, one[0], one[1][1]))]
-    items = [item(made, metadata, value, piece) for piece, (value, metadata), made in signed]
-    entries = [entry(made.digest, found[1].id, piece.line, piece.offset) for piece, found, made in signed]
+    read = [(piece, paper) for piece in pieces if (paper := done(read_paper, piece, piece.data))]
+    signed = [(piece, paper, made) for piece, paper in read if (made := done(issuer.sign, piece, paper.metadata))]
+    items = [item(made, paper, piece) for piece, paper, made in signed]
+    entries = [entry(made.digest, paper.metadata.id, piece.line, piece.offset) for piece, paper, made in signed]
     return Done(len(items), b"".join(items), b"".join(entries), sorted(rejects, key=lambda reject: reject.line))

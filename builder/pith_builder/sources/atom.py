@@ -85,7 +85,7 @@ def _read_entry(entry: etree._Element, name: str, answer: Answer) -> FoundPaper:
             source_time=_time(entry),
             fetched_at=answer.fetched_at,
             raw_sha256=answer.sha256,
-            withdrawn=is_withdrawn({"comments": xml.text(entry, f"{_ARXIV}comment")}),
+            withdrawn=is_withdrawn(xml.text(entry, f"{_ARXIV}comment")),
         ),
     )
 

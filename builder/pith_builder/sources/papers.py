@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
@@ -21,7 +21,7 @@ from pith_builder.documents import loads
 from pith_builder.errors import ConflictingMetadata, InvalidInput, InvalidMetadata, PithError, VersionMismatch, cleaned
 from pith_builder.metadata import PaperMetadata, Provenance
 from pith_builder.sources.pieces import Piece, pieces
-from pith_builder.sources.rows import claimed_id, is_withdrawn, read_metadata, read_usual_row, source_time
+from pith_builder.sources.rows import Described, claimed_id, described, is_withdrawn, read_usual_row, source_time
 from pith_builder.times import Clock
 
 
@@ -47,19 +47,16 @@ def read_piece(piece: Piece, name: str, clock: Clock) -> Entry:
     """The paper in one document of the file `name`."""
     place = f"{name}:{piece.line}"
     try:
-        value, metadata = read_value(piece.data)
+        paper = read_paper(piece.data)
     except InvalidInput as error:
         return Entry(place, claimed_in(piece.data), error.at(file=name, line=piece.line))
-    found = provenance(value, piece.data, name, times.seconds(clock()))
-    return Entry(place, metadata.arxiv_id, FoundPaper(metadata, found))
+    found = provenance(paper, piece.data, name, times.seconds(clock()))
+    return Entry(place, paper.metadata.arxiv_id, FoundPaper(paper.metadata, found))
 
 
-def read_value(data: bytes) -> tuple[dict[str, Any], PaperMetadata]:
-    """The object in one JSON document, and the metadata in it. Raises InvalidJson or InvalidMetadata."""
-    value = read_usual_row(data)
-    if value is None:
-        value = loads(data)
-    return value, read_metadata(value)
+def read_paper(data: bytes) -> Described:
+    """The paper that one JSON document describes. Raises InvalidJson or InvalidMetadata."""
+    return read_usual_row(data) or described(loads(data))
 
 
 def claimed_in(data: bytes) -> str | None:
@@ -70,24 +67,20 @@ def claimed_in(data: bytes) -> str | None:
         return None
 
 
-def provenance(value: dict[str, Any], data: bytes, name: str, fetched_at: str) -> Provenance:
-    """Where the paper of an object came from: read at `fetched_at` in the file `name`, where it stands as `data`."""
+def provenance(paper: Described, data: bytes, name: str, fetched_at: str) -> Provenance:
+    """Where a paper came from: read at `fetched_at` in the file `name`, where it stands as `data`."""
     return Provenance(
-        source=source_name(value, name),
-        source_time=source_time(value),
+        source=f"{'json' if paper.is_own else 'snapshot'}:{_shown_name(name)}",
+        source_time=source_time(paper.update_date),
         fetched_at=fetched_at,
         raw_sha256=hashlib.sha256(data).hexdigest(),
-        withdrawn=is_withdrawn(value),
+        withdrawn=is_withdrawn(paper.comments),
     )
-
-
-def source_name(value: dict[str, Any], name: str) -> str:
-    """What a file of metadata is called where records tell of their source: its kind, and its name without folders."""
-    return f"{'json' if 'arxiv_id' in value else 'snapshot'}:{_shown_name(name)}"
 
 
 @lru_cache(maxsize=16)
 def _shown_name(name: str) -> str:
+    """The name of a file without folders: where records tell of their source."""
     return cleaned(Path(name).name)
 
 
