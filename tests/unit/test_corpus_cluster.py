@@ -23,6 +23,7 @@ from pith_builder.corpus.cluster.engine import issue_with_ray
 from pith_builder.corpus.cluster.inputs import LARGEST, SMALLEST, Shard, cut, inputs, shard_size
 from pith_builder.corpus.cluster.parts import Part
 from pith_builder.corpus.cluster.worker import Job, Worker
+from pith_builder.corpus.local import issue_locally
 from pith_builder.corpus.manifest import ListedFile, Manifest
 from pith_builder.corpus.numbered import NumberedReceipt
 from pith_builder.corpus.processes import WorkerLost
@@ -65,7 +66,7 @@ def corpus(made: list[FaultyRow], tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="module")
-def wanted(made: list[FaultyRow]) -> list[dict[str, Any]]:
+def issued(made: list[FaultyRow]) -> list[dict[str, Any]]:
     """What the Issuer gives for the good rows, without the times."""
     issuer = Issuer(make_signer(), clock=FrozenClock())
     found = []
@@ -75,6 +76,13 @@ def wanted(made: list[FaultyRow]) -> list[dict[str, Any]]:
         except PithError:
             continue
     return [timeless(row) for row in table.to_batch(found).to_pylist()]
+
+
+@pytest.fixture(scope="module")
+def wanted(issued: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What a run gives: of rows with one number the last."""
+    last = {row["pith_number"]: n for n, row in enumerate(issued)}
+    return [row for n, row in enumerate(issued) if last[row["pith_number"]] == n]
 
 
 def timeless(row: dict[str, Any]) -> dict[str, Any]:
@@ -219,11 +227,11 @@ def test_lines_that_are_packed_and_cut_off_are_an_error_of_the_file(corpus: Path
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.jsonl.zst"])
 def test_a_worker_gives_for_lines_what_the_issuer_gives_and_says_where_a_reject_stands(
-    name: str, corpus: Path, made: list[FaultyRow], wanted: list[dict[str, Any]], keys: KeySource, tmp_path: Path
+    name: str, corpus: Path, made: list[FaultyRow], issued: list[dict[str, Any]], keys: KeySource, tmp_path: Path
 ) -> None:
     path = corpus if name == corpus.name else packed(corpus, name)
     done = worked(tmp_path / "out", keys, [path], 20_000)
-    assert numbers(tmp_path / "out") == wanted
+    assert numbers(tmp_path / "out") == issued
     assert sum(part.rows for part in done) == len(made)
     found = [note for part in done for note in rejects(tmp_path / "out" / part.rejects.path)]
     codes = {"no-v1": "invalid_metadata", "not-json": "invalid_json", "no-license": "license_unknown"}
@@ -238,13 +246,13 @@ def test_a_worker_gives_for_lines_what_the_issuer_gives_and_says_where_a_reject_
 
 
 def test_a_worker_may_get_the_shards_of_a_packed_input_in_any_order(
-    corpus: Path, wanted: list[dict[str, Any]], keys: KeySource, tmp_path: Path
+    corpus: Path, issued: list[dict[str, Any]], keys: KeySource, tmp_path: Path
 ) -> None:
     told, shards = job(tmp_path / "out", keys, [packed(corpus, "rows.jsonl.gz"), corpus], 20_000)
     with closing(Worker(told)) as worker:
         for n in sorted(range(len(shards)), key=lambda n: n * 7 % len(shards)):
             worker.work(n, shards[n])
-    assert numbers(tmp_path / "out") == wanted * 2
+    assert numbers(tmp_path / "out") == issued * 2
 
 
 @pytest.mark.parametrize("options", [{}, {"row_group_size": 7}, {"row_group_size": 100}], ids=str)
@@ -264,12 +272,12 @@ def test_a_worker_gives_for_a_table_what_the_issuer_gives(
 
 
 def test_blank_lines_and_a_byte_order_mark_are_no_rows(
-    made: list[FaultyRow], wanted: list[dict[str, Any]], keys: KeySource, tmp_path: Path
+    made: list[FaultyRow], issued: list[dict[str, Any]], keys: KeySource, tmp_path: Path
 ) -> None:
     path = tmp_path / "blank.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + b"".join(b"\n" + row.line + b"\r\n" for row in made) + b"\n")
     done = worked(tmp_path / "out", keys, [path], 20_000)
-    assert numbers(tmp_path / "out") == wanted
+    assert numbers(tmp_path / "out") == issued
     assert sum(part.rows for part in done) == len(made)
 
 
@@ -452,11 +460,18 @@ def state(out: Path) -> dict[str, int]:
 
 
 def test_a_run_gives_every_row_once_and_a_manifest_that_names_all(
-    issue: Callable[..., Counts], made: list[FaultyRow], wanted: list[dict[str, Any]], tmp_path: Path
+    issue: Callable[..., Counts],
+    made: list[FaultyRow],
+    issued: list[dict[str, Any]],
+    wanted: list[dict[str, Any]],
+    tmp_path: Path,
 ) -> None:
     out = tmp_path / "out"
     counts = issue()
-    assert (counts.rows, counts.issued, counts.rejected) == (len(made), len(wanted), len(made) - len(wanted))
+    superseded = len(issued) - len(wanted)
+    assert superseded > 1
+    assert (counts.rows, counts.issued, counts.stored) == (len(made), len(wanted), superseded)
+    assert counts.rejected == len(made) - len(issued)
     assert numbers(out) == wanted
     manifest = Manifest.read(out)
     assert (manifest.form, manifest.records, manifest.rejects) == ("shards", counts.issued, counts.rejected)
@@ -468,11 +483,9 @@ def test_a_run_gives_every_row_once_and_a_manifest_that_names_all(
 
 
 def test_what_a_run_gives_verifies_and_a_file_that_is_not_listed_is_found(
-    issue: Callable[..., Counts], made: list[FaultyRow], tmp_path: Path
+    issue: Callable[..., Counts], tmp_path: Path
 ) -> None:
-    repeated = tmp_path / "repeated.jsonl"
-    repeated.write_bytes(b"".join(row.line for row in [*made, *made]))
-    counts, failures = issue(repeated), list[Failure]()
+    counts, failures = issue(), list[Failure]()
     [*_, verified] = verify_folder(tmp_path / "out", make_keyring(), failures.append)
     assert failures == []
     assert (verified.records, verified.ok) == (counts.issued, True)
@@ -481,6 +494,67 @@ def test_what_a_run_gives_verifies_and_a_file_that_is_not_listed_is_found(
     assert [(failure.file, failure.reason) for failure in failures] == [
         ("part-99999.parquet", "is not in the manifest")
     ]
+
+
+def repeats_of(path: Path) -> list[dict[str, Any]]:
+    """What a run lists, without the files."""
+    listed = [json.loads(line) for line in path.read_bytes().splitlines()]
+    return [{name: value for name, value in row.items() if not name.endswith("file")} for row in listed]
+
+
+def test_rows_that_repeat_others_are_told_as_a_run_on_one_machine_tells_them(
+    issue: Callable[..., Counts], corpus: Path, keys: KeySource, tmp_path: Path
+) -> None:
+    counts = issue()
+    alone = issue_locally(
+        *(str(corpus), tmp_path / "alone"), keys=keys, passphrase=lambda _: b"", clock=FrozenClock(), workers=1
+    )
+    assert counts == alone.counts
+    found = repeats_of(tmp_path / "out" / "repeats.jsonl")
+    assert found == repeats_of(tmp_path / "alone" / "repeats.jsonl")
+    assert {row["code"] for row in found} == {"repeated_row", "conflicting_metadata"}
+
+
+def test_rows_that_repeat_others_in_another_file_are_told_and_the_last_stays(
+    issue: Callable[..., Counts], made: list[FaultyRow], tmp_path: Path
+) -> None:
+    good = [row for row in made if row.fault is None]
+    lines, rows = tmp_path / "lines.jsonl", tmp_path / "rows.parquet"
+    lines.write_bytes(b"".join(row.line for row in good))
+    as_table(good, rows)
+    counts = issue(lines, rows)
+    assert counts == Counts(rows=2 * len(good), issued=len(good), stored=len(good), repeated=len(good))
+    ids = [read_paper(row.line).metadata.arxiv_id for row in good]
+    assert [row["arxiv_id"] for row in numbers(tmp_path / "out")] == ids
+    listed = [json.loads(line) for line in (tmp_path / "out" / "repeats.jsonl").read_bytes().splitlines()]
+    places = [(row["file"], row["line"], row["offset"], row["first_file"], row["first_line"]) for row in listed]
+    assert places == [(str(rows), n, None, str(lines), n) for n in range(1, len(good) + 1)]
+    assert {row["code"] for row in listed} == {"repeated_row"}
+
+
+def test_a_run_that_ends_while_it_takes_rows_out_is_put_right_by_the_next(
+    issue: Callable[..., Counts],
+    cluster: Cluster,
+    wanted: list[dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def disk_full(self: Part, folder: Path, n: int) -> None:
+        if self.superseded:
+            raise FileFailed("no space left")
+        write(self, folder, n)
+
+    write = Part.write
+    with monkeypatch.context() as patch:
+        patch.setattr(Part, "write", disk_full)
+        with pytest.raises(FileFailed, match="no space left"):
+            issue()
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    cluster.given = []
+    counts = issue()
+    assert len(cluster.given) == 1  # the part whose table was written, and its note not
+    assert numbers(tmp_path / "out") == wanted
+    assert issue() == counts
 
 
 def test_a_finished_run_is_not_done_again(issue: Callable[..., Counts], cluster: Cluster, tmp_path: Path) -> None:
@@ -492,7 +566,9 @@ def test_a_finished_run_is_not_done_again(issue: Callable[..., Counts], cluster:
     assert state(tmp_path / "out") == before
 
 
-@pytest.mark.parametrize("name", ["part-00003.parquet", "shards/part-00003.json", "shards/rejects-00003.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["part-00003.parquet", "shards/part-00003.json", "shards/rejects-00003.jsonl", "shards/entries-00003"]
+)
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"x")])
 def test_a_shard_that_is_missing_or_damaged_is_done_again_and_no_other(
     name: str,

@@ -8,7 +8,8 @@ import os
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import msgspec
 import pyarrow as pa
@@ -18,6 +19,7 @@ import zstandard
 
 from pith_builder import Issuer, KeyRing, Provenance
 from pith_builder.corpus import listed as listed_files
+from pith_builder.corpus import once
 from pith_builder.corpus.export import export
 from pith_builder.corpus.manifest import ListedFile, Manifest
 from pith_builder.corpus.numbered import NumberedReceipt
@@ -439,6 +441,36 @@ def test_receipt_of_another_paper_is_found(receipts: Corpus) -> None:
     file, line, reason = receipts.only()
     assert (file, line) == ("receipts.jsonl", 1)
     assert reason.startswith("digest: ")
+
+
+def test_number_that_stands_twice_in_no_order_is_found(receipts: Corpus) -> None:
+    lines = receipts.lines("receipts.jsonl")
+    receipts.put("receipts.jsonl", [*lines, lines[3], lines[5], lines[3]])
+    receipts.relist()
+    files = receipts.manifest.files
+    receipts.rewrite(records=PAPERS + 3, files=[msgspec.to_builtins(files[0]) | {"records": PAPERS + 3}])
+    counts, failures = receipts.verify()
+    assert [(failure.line, failure.reason) for failure in failures] == [
+        (PAPERS + n, f"stands here a second time, after receipts.jsonl:{first}")
+        for n, first in ((1, 4), (2, 6), (3, 4))
+    ]
+    numbers = [json.loads(lines[n])["pith_number"] for n in (3, 5, 3)]
+    assert [failure.pith_number for failure in failures] == [f"pith:{number[-26:]}" for number in numbers]
+    assert (counts.records, counts.failed) == (PAPERS + 3, 3)
+
+
+@pytest.mark.parametrize("action", ["make", "write", "read"])
+def test_folder_for_temporary_files_that_fails_is_told(
+    receipts: Corpus, action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    file: Any = SimpleNamespace(write=len, read=lambda _: b"", seek=lambda _: 0, close=lambda: None)
+    setattr(file, action, full)
+    monkeypatch.setattr(once.tempfile, "TemporaryFile", full if action == "make" else lambda: file)
+    with pytest.raises(FileFailed, match=f"can't {action} a file in the folder: No space left"):
+        receipts.verify()
 
 
 def test_what_a_run_keeps_beside_its_receipts_is_no_fault(receipts: Corpus) -> None:

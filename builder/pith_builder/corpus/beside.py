@@ -10,6 +10,7 @@ from pathlib import Path
 from pith_builder import files
 from pith_builder.corpus import notes, repeats
 from pith_builder.corpus.growing import Growing
+from pith_builder.corpus.notes import Repeat
 from pith_builder.corpus.targets import Batch
 from pith_builder.errors import FileFailed
 
@@ -73,13 +74,14 @@ class Beside:
     def find_repeats(self) -> repeats.Found:
         """Write down which rows repeat others. Raises FileFailed."""
         try:
-            found = repeats.find(self._entries.partial)
+            found = repeats.find([self._entries.partial])
         except (struct.error, UnicodeError):
             hint = "begin anew with --restart"
             place = str(self._entries.partial)
             raise FileFailed("it was altered since the run stopped", hint=hint).at(file=place) from None
         files.remove(self._repeats)
-        files.replace(self._repeats, notes.lines(found.repeats))
+        told = [Repeat(of.line, of.offset, of.id, of.code, of.number, of.first_line) for of in found.repeats]
+        files.replace(self._repeats, notes.lines(told))
         return found
 
     def finish(self) -> None:

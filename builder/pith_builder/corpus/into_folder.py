@@ -106,12 +106,13 @@ class IntoFolder:
 
     def finish(self, last: Checkpoint) -> Checkpoint:
         found = self._beside.find_repeats()
-        if found.superseded:
-            self._write_once(found.superseded)
+        superseded = found.superseded[0]
+        if superseded:
+            self._write_once(superseded)
         else:
             self._receipts.finish()
         self._beside.finish()
-        count = len(found.superseded)
+        count = len(superseded)
         counts = last.counts.plus(Counts(issued=-count, stored=count, repeated=len(found.repeats)))
         last = msgspec.structs.replace(last, counts=counts)
         listed = ListedFile.of(self._folder, RECEIPTS, counts.issued)

@@ -17,8 +17,8 @@ from pith_builder.sources.pieces import batches, rows
 #: What a run without a store keeps in its folder beside what it gives.
 _BESIDE_RECEIPTS = {"rejects.jsonl", "repeats.jsonl", ".checkpoint.json", ".rejects.jsonl.lock"}
 
-#: The same of a run on a cluster: its rejects, and a folder with its plan and notes.
-_BESIDE_SHARDS, _STATE_OF_SHARDS = {"rejects.jsonl"}, "shards/"
+#: The same of a run on a cluster, which has a folder for its plan and notes.
+_BESIDE_SHARDS, _STATE_OF_SHARDS = {"rejects.jsonl", "repeats.jsonl"}, "shards/"
 
 #: Records that go to a process at once, and lines (bytes) at which a batch ends before it has so many.
 BATCH = 200

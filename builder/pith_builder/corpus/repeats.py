@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pith_builder import files
 from pith_builder.arxiv_id import ArxivId
-from pith_builder.corpus.notes import Repeat
 from pith_builder.number import PithNumber
 
 #: The digest's beginning, the id with its version, line and byte offset.
 _ENTRY = struct.Struct(">20s24sQQ")
 _AT_ONCE = 2**14
-_BITS = 2**27
+_BITS = 2**28
 
 
 def entry(digest: bytes, paper: ArxivId, line: int, offset: int) -> bytes:
@@ -28,53 +27,65 @@ def entry(digest: bytes, paper: ArxivId, line: int, offset: int) -> bytes:
     return _ENTRY.pack(digest[:20], paper.versioned.encode(), line, offset)
 
 
+class Repeated(NamedTuple):
+    """A row that is not the first of its kind, and where that stands; a part is one of the files of entries, from 0."""
+
+    part: int
+    line: int
+    offset: int
+    id: str
+    code: Literal["repeated_row", "conflicting_metadata"]
+    number: str
+    first_part: int
+    first_line: int
+
+
 class Found(NamedTuple):
-    """What repeats, in the order of the input, and which entries (from 0) a later row of the same number follows."""
+    """What repeats, in the order of the input, and which entries of which part a later row of the same number follows.
 
-    repeats: list[Repeat]
-    superseded: set[int]
+    Both are counted from 0.
+    """
+
+    repeats: list[Repeated]
+    superseded: list[set[int]]
 
 
-def find(path: Path) -> Found:
-    """What repeats among the entries of a file. Raises FileFailed."""
-    digests, papers = _marked_twice(path)
-    first: dict[bytes, tuple[int, bytes]] = {}
-    last: dict[bytes, int] = {}
-    found = Found([], set())
-    if not (digests or papers):
-        return found
-    for n, (digest, name, line, offset) in enumerate(_entries(path)):
-        if digest not in digests and name not in papers:
-            continue
-        paper = name.rstrip(b"\0").decode()
-        number = str(PithNumber.from_digest(digest.ljust(32, b"\0"), 0).suffix)
-        if digest in last:
-            found.superseded.add(last[digest])
-            found.repeats.append(Repeat(line, offset, paper, "repeated_row", f"pith:{number}", first[digest][0]))
-        elif name in first and first[name][1] != digest:
-            first_line = first[name][0]
-            found.repeats.append(Repeat(line, offset, paper, "conflicting_metadata", f"pith:{number}", first_line))
-        first.setdefault(digest, (line, digest))
-        first.setdefault(name, (line, digest))
-        last[digest] = n
+def find(paths: Sequence[Path]) -> Found:
+    """What repeats among the entries of these files. Raises FileFailed."""
+    twice = may_be_twice(key for path in paths for digest, name, _, _ in _entries(path) for key in (digest, name))
+    first: dict[bytes, tuple[int, int, bytes]] = {}
+    last: dict[bytes, tuple[int, int]] = {}
+    found = Found([], [set() for _ in paths])
+    for part, path in enumerate(paths if twice else ()):
+        for n, (digest, name, line, offset) in enumerate(_entries(path)):
+            if digest not in twice and name not in twice:
+                continue
+            paper = name.rstrip(b"\0").decode()
+            number = f"pith:{PithNumber.from_digest(digest.ljust(32, bytes(1)), 0).suffix}"
+            if digest in last:
+                of_part, superseded = last[digest]
+                found.superseded[of_part].add(superseded)
+                found.repeats.append(Repeated(part, line, offset, paper, "repeated_row", number, *first[digest][:2]))
+            elif name in first and first[name][2] != digest:
+                found.repeats.append(
+                    Repeated(part, line, offset, paper, "conflicting_metadata", number, *first[name][:2])
+                )
+            first.setdefault(digest, (part, line, digest))
+            first.setdefault(name, (part, line, digest))
+            last[digest] = part, n
     return found
 
 
-def _marked_twice(path: Path) -> tuple[set[bytes], set[bytes]]:
-    """The digests and papers whose bit was marked before: all that stand twice, and a few others."""
-    digests: set[bytes] = set()
-    papers: set[bytes] = set()
-    of_digests, of_papers = bytearray(_BITS // 8), bytearray(_BITS // 8)
-    for digest, name, _, _ in _entries(path):
-        for key, number, marks, twice in (
-            (digest, int.from_bytes(digest[:4]), of_digests, digests),
-            (name, zlib.crc32(name), of_papers, papers),
-        ):
-            place, bit = number % _BITS >> 3, 1 << (number & 7)
-            if marks[place] & bit:
-                twice.add(key)
-            marks[place] |= bit
-    return digests, papers
+def may_be_twice(keys: Iterable[bytes]) -> set[bytes]:
+    """The keys whose bit was marked before: all that stand twice, but for the first time, and a few others."""
+    marks, twice = bytearray(_BITS // 8), set()
+    for key in keys:
+        number = zlib.crc32(key) % _BITS
+        place, bit = number >> 3, 1 << (number & 7)
+        if marks[place] & bit:
+            twice.add(key)
+        marks[place] |= bit
+    return twice
 
 
 def _entries(path: Path) -> Iterator[tuple[bytes, bytes, int, int]]:

@@ -23,6 +23,7 @@ from pith_builder.corpus.manifest import (
     Manifest,
     Withdrawn,
 )
+from pith_builder.corpus.once import Place, Places
 from pith_builder.corpus.processes import Team, team
 from pith_builder.corpus.proof import Verdict, line_verdict, record_verdict, table_verdicts
 from pith_builder.documents import loads, typed
@@ -122,18 +123,22 @@ def verify_folder(folder: Path, ring: KeyRing, failed: Failed, workers: int = 1)
     run = _FolderCheck(folder, manifest, failed)
     run.check_folder()
     yield run.counts
-    with team(workers, _checking_lines, manifest.form, ring.to_json()) as check:
+    with run.places, team(workers, _checking_lines, manifest.form, ring.to_json()) as check:
         for listed in manifest.files:
             yield from run.check_notices(listed) if listed.path == WITHDRAWN else run.check_file(listed, check)
+        run.check_once()
+        yield run.counts
 
 
 class _FolderCheck:
-    """One run over a folder. In every form but those of a run without a store, records are in the order of suffixes."""
+    """One run over a folder, whose records are in the order of suffixes in some forms, and in others in none."""
 
     def __init__(self, folder: Path, manifest: Manifest, failed: Failed) -> None:
         self._folder, self._manifest, self._failed = folder, manifest, failed
         self._is_ordered = manifest.form in ORDERED
         self._last = ""
+        self._numbers = {listed.path: n for n, listed in enumerate(manifest.files)}
+        self.places = Places()
         self.counts = Verified(manifest.records)
 
     def check_folder(self) -> None:
@@ -177,10 +182,20 @@ class _FolderCheck:
             if suffix <= self._last:
                 reasons.append("stands here a second time" if suffix == self._last else "is out of order")
             self._last = suffix
+        elif number is not None and not fault:
+            self.places.add(number[-SUFFIX_LENGTH:], Place(self._numbers[path], line))
         self.counts.records += 1
         if reasons:
             self.counts.failed += 1
             self._failed(Failure(path, line, number and cut(number, 60), "; ".join(reasons)))
+
+    def check_once(self) -> None:
+        """Whether no number stands twice where records are in no order."""
+        paths = [listed.path for listed in self._manifest.files]
+        for suffix, place, first in self.places.repeated():
+            self.counts.failed += 1
+            reason = f"stands here a second time, after {paths[first.file]}:{first.line}"
+            self._failed(Failure(paths[place.file], place.line, f"pith:{suffix}", reason))
 
     def _file_failed(self, path: str, reasons: list[str]) -> None:
         if reasons:

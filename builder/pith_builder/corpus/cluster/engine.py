@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from pith_builder import files
+from pith_builder.corpus import repeats
 from pith_builder.corpus.checkpoint import Counts, RunSettings
-from pith_builder.corpus.cluster import parts, rayed
+from pith_builder.corpus.cluster import parquet, parts, rayed
 from pith_builder.corpus.cluster.inputs import InputFile, inputs, shard_size
-from pith_builder.corpus.cluster.parts import STATE, Part
+from pith_builder.corpus.cluster.parts import STATE, FileRepeat, Part
 from pith_builder.corpus.cluster.plan import Plan
 from pith_builder.corpus.cluster.worker import Job
 from pith_builder.corpus.manifest import NAME as MANIFEST
@@ -29,7 +32,7 @@ from pith_builder.published import DEFAULT_PROFILE, Profile
 from pith_builder.signers import passphrases
 from pith_builder.signers.active import KeySource
 
-REJECTS = "rejects.jsonl"
+REJECTS, REPEATS = "rejects.jsonl", "repeats.jsonl"
 
 
 def issue_with_ray(
@@ -80,14 +83,15 @@ def issue_with_ray(
                     _check_rejects(done, max_rejects)
                     if stop():
                         raise Interrupted
-        _finish(out, plan, done, [n for n, _ in left])
-    return counts(done)
+        repeated = _finish(out, plan, done, [n for n, _ in left])
+    return msgspec.structs.replace(counts(done), repeated=repeated)
 
 
 def counts(done: dict[int, Part]) -> Counts:
     """What came of the rows of these shards."""
     rows, rejected = sum(part.rows for part in done.values()), sum(part.rejects.records for part in done.values())
-    return Counts(rows=rows, issued=rows - rejected, rejected=rejected)
+    superseded = sum(part.superseded for part in done.values())
+    return Counts(rows=rows, issued=rows - rejected - superseded, stored=superseded, rejected=rejected)
 
 
 # --- the folder -------------------------------------------------------------------------------------------------
@@ -121,12 +125,13 @@ def _plan(out: Path, settings: RunSettings, given: list[InputFile], workers: int
 def _clear(out: Path) -> None:
     """Take away what runs before have left, the plan first: without it nothing else counts."""
     _remove(out / STATE / "plan.json")
-    for path in [*(out / STATE).glob("*.json*"), *out.glob("part-*.parquet"), out / REJECTS, out / MANIFEST]:
+    of_state = [*(out / STATE).glob("*.json*"), *(out / STATE).glob("entries-*")]
+    for path in [*of_state, *out.glob("part-*.parquet"), out / REJECTS, out / REPEATS, out / MANIFEST]:
         _remove(path)
 
 
-def _finish(out: Path, plan: Plan, done: dict[int, Part], new: list[int]) -> None:
-    """Check what the workers say that they wrote, and put rejects and manifest in their places."""
+def _finish(out: Path, plan: Plan, done: dict[int, Part], new: list[int]) -> int:
+    """Check what the workers say that they wrote, and put all else in its place; gives how many rows repeat others."""
     if counts(done).rows == 0:
         raise InvalidMetadata([("", "there is no paper in the input")]).at(file=plan.inputs[0].path)
     for n in new:
@@ -137,6 +142,7 @@ def _finish(out: Path, plan: Plan, done: dict[int, Part], new: list[int]) -> Non
             ).at(file=str(out / done[n].table.path))
     for path in out.glob(".*.partial"):
         _remove(path)  # of workers that were killed
+    repeated = _drop_superseded(out, plan, done)
     in_order = [done[n] for n in range(len(plan.shards))]
     temporary = out / f".{REJECTS}.partial"
     with files.failing("write the file", temporary), open(temporary, "wb") as whole:
@@ -145,6 +151,35 @@ def _finish(out: Path, plan: Plan, done: dict[int, Part], new: list[int]) -> Non
                 shutil.copyfileobj(of_part, whole)
     files.adopt(temporary, out / REJECTS, replace=True)
     Manifest.of("shards", [part.table for part in in_order], counts(done).rejected).write(out)
+    return repeated
+
+
+def _drop_superseded(out: Path, plan: Plan, done: dict[int, Part]) -> int:
+    """List the rows that repeat others, and take out of the tables those that a later one of the same number follows.
+
+    A table stands without its note while both are written: the next run then does this part anew.
+    """
+    found = repeats.find([out / done[n].entries.path for n in range(len(plan.shards))])
+    for n, superseded in enumerate(found.superseded):
+        if superseded and not done[n].superseded:
+            _remove(out / MANIFEST)
+            parquet.drop(out / done[n].table.path, superseded)
+            done[n] = done[n].without(out, len(superseded))
+            done[n].write(out, n)
+    sources = [plan.inputs[shard.input] for shard in plan.shards]
+    listed = [
+        FileRepeat(
+            sources[of.part].path,
+            of.line,
+            None if sources[of.part].form == "table" else of.offset,
+            *(of.id, of.code, of.number),
+            sources[of.first_part].path,
+            of.first_line,
+        )
+        for of in found.repeats
+    ]
+    files.replace(out / REPEATS, b"".join(msgspec.json.encode(repeat) + b"\n" for repeat in listed))
+    return len(listed)
 
 
 def _remove(path: Path) -> None:

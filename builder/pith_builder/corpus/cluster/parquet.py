@@ -71,6 +71,20 @@ def _opened(path: str) -> Iterator[Any]:
             raise OSError(str(error).splitlines()[0]) from None
 
 
+def drop(path: Path, rows: set[int]) -> None:
+    """Write a table of numbers anew without these rows, counted from 0. Raises FileFailed."""
+    writer, first = NumbersWriter(path), 0
+    try:
+        with _opened(str(path)) as file:
+            for batch in file.iter_batches(_ROWS_PER_BATCH):
+                kept = [n for n in range(batch.num_rows) if first + n not in rows]
+                writer.write(batch.take(pa.array(kept, pa.int64())))
+                first += batch.num_rows
+        writer.finish()
+    finally:
+        writer.discard()
+
+
 class NumbersWriter:
     """Writes a table of numbers beside its place; `finish` gives it its name."""
 

@@ -1,6 +1,6 @@
-"""What comes of a shard: a table of numbers, its rejects, and a note that says both are finished.
+"""What comes of a shard: a table of numbers, its rejects, entries by which repeats are found, and a note on all that.
 
-The note is written last. It names the run, and the size and SHA-256 of both files: a later run trusts what it finds.
+The note is written last. It names the run, and the size and SHA-256 of these files: a later run trusts what it finds.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
@@ -38,41 +38,80 @@ class FileReject(msgspec.Struct, frozen=True):
     reason: str
 
 
+class FileRepeat(msgspec.Struct, frozen=True):
+    """A row that is not the first of its kind, as `notes.Repeat` has it, with the files; `offset` as in FileReject."""
+
+    file: str
+    line: int
+    offset: int | None
+    id: str
+    code: Literal["repeated_row", "conflicting_metadata"]
+    number: str
+    first_file: str
+    first_line: int
+
+
 class Part(msgspec.Struct, frozen=True):
-    """The note on a shard that is finished: of which run, by which process on which machine, and its two files."""
+    """The note on a shard that is finished: of which run, by which process on which machine, and its files.
+
+    `superseded` rows were taken out of the table again, since a later row of the input gave the same number.
+    """
 
     run: str
     written_by: str
     rows: int
     table: ListedFile
     rejects: ListedFile
+    entries: ListedFile
+    superseded: int = 0
 
     @classmethod
     def of(cls, folder: Path, n: int, run: str, rows: int, rejects: int) -> Self:
         """The note on the n-th shard, whose files are in their places. Raises FileFailed."""
-        table = ListedFile.of(folder, table_name(n), rows - rejects)
-        return cls(run, _this_process(), rows, table, ListedFile.of(folder, rejects_name(n), rejects))
+        return cls(
+            run,
+            _this_process(),
+            rows,
+            ListedFile.of(folder, table_name(n), rows - rejects),
+            ListedFile.of(folder, rejects_name(n), rejects),
+            ListedFile.of(folder, entries_name(n), rows - rejects),
+        )
+
+    def without(self, folder: Path, superseded: int) -> Self:
+        """The same, after so many rows were taken out of the table. Raises FileFailed."""
+        kept = self.rows - self.rejects.records - superseded
+        table = ListedFile.of(folder, self.table.path, kept)
+        return msgspec.structs.replace(self, table=table, superseded=superseded)
 
     def write(self, folder: Path, n: int) -> None:
         """Put the note in its place, which makes the shard finished. Raises FileFailed."""
         files.replace(folder / note_name(n), msgspec.json.encode(self) + b"\n")
 
     def is_whole(self, folder: Path) -> bool:
-        """Whether both files are there as they were written."""
+        """Whether the files are there as they were written."""
         try:
-            return all(ListedFile.of(folder, file.path, file.records) == file for file in (self.table, self.rejects))
+            return all(
+                ListedFile.of(folder, file.path, file.records) == file
+                for file in (self.table, self.rejects, self.entries)
+            )
         except FileFailed:
             return False
 
 
 def finished(folder: Path, n: int, run: str) -> Part | None:
     """The note on the n-th shard, where a run with this name has finished it and its files are whole."""
+    part = noted(folder, n, run)
+    return part if part is not None and part.is_whole(folder) else None
+
+
+def noted(folder: Path, n: int, run: str) -> Part | None:
+    """The note on the n-th shard of a run, as it is, without a look at the files."""
     try:
         part = msgspec.json.decode(files.read(folder / note_name(n)), type=Part)
-    except (FileFailed, msgspec.MsgspecError):
+    except (FileFailed, msgspec.MsgspecError, UnicodeError):
         return None
-    is_of_shard = (part.run, part.table.path, part.rejects.path) == (run, table_name(n), rejects_name(n))
-    return part if is_of_shard and part.is_whole(folder) else None
+    paths = (part.table.path, part.rejects.path, part.entries.path)
+    return part if (part.run, *paths) == (run, table_name(n), rejects_name(n), entries_name(n)) else None
 
 
 def begin_attempt(folder: Path, n: int) -> None:
@@ -105,6 +144,10 @@ def table_name(n: int) -> str:
 
 def rejects_name(n: int) -> str:
     return f"{STATE}/rejects-{n:05}.jsonl"
+
+
+def entries_name(n: int) -> str:
+    return f"{STATE}/entries-{n:05}"
 
 
 def note_name(n: int) -> str:

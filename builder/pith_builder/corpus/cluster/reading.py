@@ -28,12 +28,15 @@ class Rows(NamedTuple):
     pieces: list[Piece] | None
     before: int = 0
 
-    def place(self, n: int) -> tuple[int, int | None, str | None]:
-        """Where the n-th of them stands: its line (from 1), its byte offset if it has one, the id that it names."""
+    def place(self, n: int) -> tuple[int, int | None]:
+        """Where the n-th of them stands: its line (from 1), its byte offset if it has one."""
         if self.pieces is None:
-            return self.before + n + 1, None, _claimed(self.batch, n)
-        piece = self.pieces[n]
-        return piece.line, piece.offset, claimed_in(piece.data)
+            return self.before + n + 1, None
+        return self.pieces[n].line, self.pieces[n].offset
+
+    def claimed(self, n: int) -> str | None:
+        """The id that the n-th of them names, None where it names none."""
+        return _claimed(self.batch, n) if self.pieces is None else claimed_in(self.pieces[n].data)
 
 
 class Reader:

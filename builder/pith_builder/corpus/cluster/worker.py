@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from pith_builder import files
+from pith_builder.arxiv_id import ArxivId
 from pith_builder.corpus import table
 from pith_builder.corpus.arrow import issue_batch
 from pith_builder.corpus.cluster import parquet, parts
 from pith_builder.corpus.cluster.inputs import InputFile, Shard
 from pith_builder.corpus.cluster.parts import FileReject, Part
 from pith_builder.corpus.cluster.reading import Reader, Rows
+from pith_builder.corpus.repeats import entry
 from pith_builder.corpus.table import pa
 from pith_builder.errors import KeyUnfit, PithError
 from pith_builder.published import Profile
@@ -70,6 +73,7 @@ class Worker:
         parts.begin_attempt(folder, n)
         count = 0
         rejects: list[FileReject] = []
+        entries: list[bytes] = []
         writer = parquet.NumbersWriter(folder / parts.table_name(n))
         try:
             for given in self._reader.read(shard):
@@ -77,7 +81,9 @@ class Worker:
                 count += issued.num_rows
                 writer.write(issued.filter(issued["error_code"].is_null()).select(table.SCHEMA.names))
                 rejects += _rejects(given, issued)
+                entries += _entries(given, issued)
             files.replace(folder / parts.rejects_name(n), b"".join(msgspec.json.encode(r) + b"\n" for r in rejects))
+            files.replace(folder / parts.entries_name(n), b"".join(entries))
             writer.finish()
         finally:
             writer.discard()
@@ -104,10 +110,19 @@ def _rejects(given: Rows, issued: pa.RecordBatch) -> list[FileReject]:
         return []
     reasons = zip(issued["error_code"].to_pylist(), issued["error_message"].to_pylist(), strict=True)
     return [
-        FileReject(given.file, *given.place(n), code, reason)
+        FileReject(given.file, *given.place(n), given.claimed(n), code, reason)
         for n, (code, reason) in enumerate(reasons)
         if code is not None
     ]
+
+
+def _entries(given: Rows, issued: pa.RecordBatch) -> Iterator[bytes]:
+    """What is left of each paper for finding rows that repeat it."""
+    columns = [issued[name].to_pylist() for name in ("canonical_sha256", "arxiv_id", "version")]
+    for n, (digest, name, version) in enumerate(zip(*columns, strict=True)):
+        if digest is not None:
+            line, offset = given.place(n)
+            yield entry(bytes.fromhex(digest), ArxivId(name, version), line, offset or 0)
 
 
 def _now() -> datetime:
