@@ -36,8 +36,9 @@ settings.load_profile("tests")
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name a test by its argument where that is long data: what is packed differs with the time it is packed at."""
-    return argname if isinstance(val, bytes) and len(val) > 40 else None
+    """Name a test by its argument where that is data: what is packed, for one, differs with the time of the packing."""
+    is_data = isinstance(val, bytes) and not (val.isascii() and val.decode().isprintable())
+    return argname if is_data else None
 
 
 @pytest.fixture(scope="session")

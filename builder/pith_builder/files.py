@@ -112,6 +112,18 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def is_locked(path: Path) -> bool:
+    """Whether a process on this machine holds this lock file."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 @contextlib.contextmanager
 def locked(path: Path, *, wait: bool = True, hint: str = "") -> Iterator[None]:
     """Hold the lock file `path` against other processes; it is freed even by kill -9.

@@ -249,9 +249,11 @@ def test_version_that_the_metadata_do_not_describe_is_refused(run: Run, papers: 
 
 @pytest.mark.parametrize("row", [own(license=None), {k: v for k, v in own().items() if k != "license"}])
 def test_unknown_licence_is_refused(run: Run, papers: Run, row: dict[str, Any]) -> None:
-    [line] = run("compute", "--json", "--metadata", papers(row)).lines
-    assert line["error"]["code"] == "license_unknown"
-    assert line["error"]["hint"]
+    file = papers(row)
+    [line] = run("compute", "--json", "--metadata", file).lines
+    error = line["error"]
+    assert (error["code"], error["file"], error["line"]) == ("license_unknown", str(file), 1)
+    assert error["hint"]
 
 
 def test_null_licence_of_a_snapshot_row_is_none(run: Run, papers: Run) -> None:

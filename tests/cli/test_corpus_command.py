@@ -138,11 +138,25 @@ def test_names_that_are_no_text_are_refused(with_key: Run, snapshot: Path) -> No
 
 def test_a_summary_names_the_files_that_tell_more(with_key: Run, snapshot: Path, tmp_path: Path) -> None:
     lines = snapshot.read_bytes().splitlines(keepends=True)
-    snapshot.write_bytes(b"".join([*lines, b"{}\n", lines[0]]))
+    snapshot.write_bytes(b"".join([*lines, b"{}\n", b"x\n", b"[]\n", lines[0]]))
     told = with_key("corpus", "issue", snapshot).err
-    assert f"rejects: {tmp_path / 'rejects.jsonl'}\nrepeated rows: {tmp_path / 'repeats.jsonl'}\n" in told
+    rejects, repeats = (tmp_path / f"{name}.jsonl" for name in ("rejects", "repeats"))
+    assert f"rejects: {rejects} (2 invalid_metadata, 1 invalid_json)\nrepeated rows: {repeats}\n" in told
     told = with_key("corpus", "issue", snapshot, "--out", "out").err
-    assert "rejects: out/rejects.jsonl\nrepeated rows: out/repeats.jsonl\n" in told
+    assert "rejects: out/rejects.jsonl (2 invalid_metadata, 1 invalid_json)\n" in told
+    assert "repeated rows: out/repeats.jsonl\n" in told
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"{}")])
+def test_a_finished_run_whose_rejects_were_taken_away_is_told_all_the_same(
+    with_key: Run, snapshot: Path, tmp_path: Path, damage: Callable[[Path], Any]
+) -> None:
+    with snapshot.open("ab") as file:
+        file.write(b"{}\n")
+    assert with_key("corpus", "issue", snapshot, "--out", "out").code == 1
+    damage(tmp_path / "out" / "rejects.jsonl")
+    result = with_key("corpus", "issue", snapshot, "--out", "out")
+    assert (result.code, result.err) == (1, "rejects: out/rejects.jsonl\n")
 
 
 def test_a_run_that_goes_on_keeps_its_list_of_rejects(with_key: Run, snapshot: Path) -> None:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,11 @@ from pith_builder.testing.corpus import rows
 
 Run = Callable[..., Any]
 zstd = ZstdCompressor().compress
+
+
+def gzipped(data: bytes) -> bytes:
+    """Packed, the same at any time."""
+    return gzip.compress(data, mtime=0)
 
 
 def row(n: int, **changes: Any) -> bytes:
@@ -58,7 +64,7 @@ INVALID_JSON = {
     "two rows on a line": GOOD + b" " + GOOD,
     "half a row": GOOD[:200],
     "a document of another kind": b"<html></html>",
-    "a packed file": gzip.compress(GOOD).replace(b"\n", b""),
+    "a packed file": gzipped(GOOD).replace(b"\n", b""),
 }
 INVALID_METADATA = {
     "an escaped NUL": GOOD.replace(b'"title": "', b'"title": "\\u0000'),
@@ -128,8 +134,10 @@ def test_hostile_rows_are_rejected_in_their_place_and_all_others_issued(
     good = list(rows(len(HOSTILE)))
     content = b"".join(line + b"\n" + other for (line, _), other in zip(HOSTILE, good, strict=True))
     result = issue(content)
-    assert (result.code, result.err) == (1, "rejects: out/rejects.jsonl\n")
     rejects = lines_of(tmp_path / "out" / "rejects.jsonl")
+    counted = Counter(reject["code"] for reject in rejects)
+    codes = ", ".join(f"{counted[code]} {code}" for code in sorted(counted, key=lambda code: (-counted[code], code)))
+    assert (result.code, result.err) == (1, f"rejects: out/rejects.jsonl ({codes})\n")
     assert [reject["code"] for reject in rejects] == [code for _, code in HOSTILE]
     assert [reject["line"] for reject in rejects] == list(range(1, 2 * len(HOSTILE), 2))
     for reject, (line, _) in zip(rejects, HOSTILE, strict=True):
@@ -216,10 +224,10 @@ def test_snapshot_that_is_no_file_is_5(issue: Run, tmp_path: Path, name: str) ->
 @pytest.mark.parametrize(
     "content",
     [
-        gzip.compress(CONTENT)[:-9],
-        gzip.compress(CONTENT)[:20],
-        gzip.compress(CONTENT)[:-8] + bytes(8),
-        gzip.compress(CONTENT) + b"garbage",
+        gzipped(CONTENT)[:-9],
+        gzipped(CONTENT)[:20],
+        gzipped(CONTENT)[:-8] + bytes(8),
+        gzipped(CONTENT) + b"garbage",
         b"\x1f\x8b" + b"garbage" * 10,
         b"\x1f\x8b",
         zstd(CONTENT)[:-1],
@@ -241,17 +249,17 @@ def _frames(pack: Callable[[bytes], bytes]) -> bytes:
     return b"".join(pack(CONTENT[n : n + 100]) for n in range(0, len(CONTENT), 100))
 
 
-@pytest.mark.parametrize("content", [_frames(gzip.compress), _frames(zstd), gzip.compress(CONTENT) + bytes(100)])
+@pytest.mark.parametrize("content", [_frames(gzipped), _frames(zstd), gzipped(CONTENT) + bytes(100)])
 def test_packed_file_of_many_parts_is_read_whole(issue: Run, issued: Callable[..., list[str]], content: bytes) -> None:
     assert issue(content).code == 0
     assert issued() == ids(3)
 
 
-@pytest.mark.parametrize("content", [gzip.compress(gzip.compress(CONTENT)), zstd(gzip.compress(CONTENT))])
+@pytest.mark.parametrize("content", [gzipped(gzipped(CONTENT)), zstd(gzipped(CONTENT))])
 def test_what_is_packed_twice_is_unpacked_once(issue: Run, tmp_path: Path, content: bytes) -> None:
     result = issue(content)
-    assert (result.code, result.err) == (1, "rejects: out/rejects.jsonl\n")
-    assert {reject["code"] for reject in lines_of(tmp_path / "out" / "rejects.jsonl")} == {"invalid_json"}
+    rejects = lines_of(tmp_path / "out" / "rejects.jsonl")
+    assert (result.code, result.err) == (1, f"rejects: out/rejects.jsonl ({len(rejects)} invalid_json)\n")
 
 
 def _bomb(unit: bytes, pack: Any) -> bytes:
@@ -305,7 +313,7 @@ def _highest_memory(process: int) -> int:
 def test_named_pipe_is_read(issue: Run, issued: Callable[..., list[str]], tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    writer = threading.Thread(target=path.write_bytes, args=(gzip.compress(CONTENT),))
+    writer = threading.Thread(target=path.write_bytes, args=(gzipped(CONTENT),))
     writer.start()
     assert issue(path).code == 0
     writer.join()

@@ -214,8 +214,13 @@ def test_issuing_never_writes_the_ring(with_key: Run, home: Path, papers: Run) -
 
 def test_bad_rows_do_not_stop_the_good_ones(with_key: Run, papers: Run) -> None:
     rows = [{}, make_metadata(), make_metadata(arxiv_id="2601.00002", license=None)]
-    result = with_key("issue", "--json", "--metadata", papers(*rows))
+    file = papers(*rows)
+    result = with_key("issue", "--json", "--metadata", file)
     assert result.code == 1
+    failed = [line for line in result.lines if "error" in line]
+    assert [(line["input"], line["error"]["file"], line["error"]["line"]) for line in failed] == [
+        (f"{file}:{n}", str(file), n) for n in (1, 3)
+    ]
     assert [line.get("pith_number") or line["error"]["code"] for line in result.lines] == [
         "invalid_metadata",
         NUMBER,

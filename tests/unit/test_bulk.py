@@ -113,17 +113,20 @@ def test_a_record_that_others_have_put_in_is_passed_over(store: Store) -> None:
 def test_what_is_known_of_papers_is_told_by_their_ids(store: Store) -> None:
     issuer = Issuer(SIGNER, clock=FrozenClock())
     enriched = Enrichment.from_json('{"headline":"Reviewed"}')
-    store.issue(make_metadata(arxiv_id="2601.00001"), PROVENANCE, issuer)
-    store.issue(make_metadata(arxiv_id="2601.00001", version=2), PROVENANCE, issuer)
-    store.issue(make_metadata(arxiv_id="2601.00002"), PROVENANCE, issuer, enriched)
+    one, other = (make_metadata(arxiv_id="2601.00001", version=version) for version in (1, 2))
+    reviewed = make_metadata(arxiv_id="2601.00002")
+    for metadata, enrichment in ((one, None), (other, None), (reviewed, enriched)):
+        store.issue(metadata, PROVENANCE, issuer, enrichment)
     with reading(store.engine) as connection:
         known = bulk.known(connection, ["2601.00001", "2601.00002", "2601.00003", "2601.00001"])
-    assert {name: sorted((k.version, k.is_plain) for k in of) for name, of in known.items()} == {
-        "2601.00001": [(1, True), (2, True)],
-        "2601.00002": [(1, False)],
+    found = {name: {k.digest: (k.is_plain, k.said_at) for k in of} for name, of in known.items()}
+    plain, changed = (True, PROVENANCE.said_at), (False, PROVENANCE.said_at)
+    assert found == {
+        "2601.00001": {canonical_record(one).digest(): plain, canonical_record(other).digest(): plain},
+        "2601.00002": {canonical_record(reviewed).digest(): changed},
     }
-    [first] = [k for k in known["2601.00001"] if k.version == 1]
-    assert (first.digest, first.said_at) == (canonical_record(make_metadata()).digest(), PROVENANCE.said_at)
+    [paper] = [k.paper for k in known["2601.00002"]]
+    assert msgspec.json.decode(paper)["headline"] == "Reviewed"
 
 
 def test_many_papers_are_asked_for_in_portions(store: Store) -> None:

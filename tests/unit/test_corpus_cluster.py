@@ -30,6 +30,7 @@ from pith_builder.corpus.processes import WorkerLost
 from pith_builder.corpus.progress import Progress
 from pith_builder.corpus.run import Interrupted, TooManyRejects
 from pith_builder.corpus.snapshot import InputChanged
+from pith_builder.corpus.status import Status, of_folder
 from pith_builder.corpus.verification import Failure, verify_folder
 from pith_builder.errors import (
     FileFailed,
@@ -601,6 +602,25 @@ def test_a_run_that_was_stopped_goes_on_with_what_is_left(
     issue()
     assert len(cluster.given) == total - 3
     assert numbers(tmp_path / "out") == wanted
+
+
+def test_the_folder_tells_how_the_run_stands(issue: Callable[..., Counts], cluster: Cluster, tmp_path: Path) -> None:
+    out, seen = tmp_path / "out", list[Status | None]()
+    assert of_folder(out) is None
+    with pytest.raises(Interrupted):
+        issue(progress=lambda _: seen.append(of_folder(out)), stop=lambda: len(seen) == 3)
+    total = len(cluster.given)
+    assert [(told.state, told.since) for told in seen if told] == [
+        ("running", f"{n} of {total} shards done") for n in (1, 2, 3)
+    ]
+    stopped = of_folder(out)
+    assert stopped is not None
+    assert (stopped.state, stopped.progress.percent) == ("stopped", round(300 / total, 1))
+    counts = issue()
+    finished = of_folder(out)
+    assert finished is not None
+    assert (finished.state, finished.counts, finished.key_id) == ("finished", counts, make_signer().key_id)
+    assert finished.rest["shards_done"] == finished.rest["shards"] == total
 
 
 def test_a_run_goes_on_with_another_number_of_workers_and_the_same_shards(

@@ -33,7 +33,7 @@ def outcomes(file: PaperFile) -> list[str]:
 
 def test_papers_come_in_order_with_their_places(papers: Papers) -> None:
     path = papers(make_metadata(), make_metadata(version=2))
-    assert [entry.place for entry in paper_file(path)] == [f"{path}:1", f"{path}:2"]
+    assert [entry.line for entry in paper_file(path)] == [1, 2]
     assert outcomes(paper_file(path)) == ["2601.00001v1", "2601.00001v2"]
 
 

@@ -31,7 +31,7 @@ def compute(
                 raise item.found
             record = canonical_record(item.found.metadata)
         except PithError as error:
-            items.failed(item.group, item.input, error)
+            items.failed(item.group, item.input, error, item.line)
             continue
         digest = record.digest()
         number = str(PithNumber.from_digest(digest, record.year))

@@ -58,6 +58,7 @@ def issue(
     from pith_builder.cli.signer import key_source
     from pith_builder.corpus.beside import repeats_path
     from pith_builder.corpus.into_folder import REJECTS
+    from pith_builder.corpus.notes import by_code
     from pith_builder.corpus.run import Interrupted
     from pith_builder.corpus.stopping import Stopping
     from pith_builder.published import Profile
@@ -109,7 +110,8 @@ def issue(
         raise typer.Exit(130) from None
     output.print_data(output.to_json(counts) if as_json else _sentence(counts))
     if counts.rejected:
-        output.print_note(f"rejects: {listed}")
+        codes = ", ".join(f"{count} {code}" for code, count in by_code(listed).items())
+        output.print_note(f"rejects: {listed}{f' ({codes})' if codes else ''}")
     if counts.repeated:
         output.print_note(f"repeated rows: {repeats_path(listed)}")
     raise typer.Exit(1 if counts.rejected else 0)
@@ -168,13 +170,8 @@ def status(
     """How the newest run of the store, or of a folder, goes: also while it is running elsewhere."""
     from pathlib import Path
 
-    import msgspec
-
     from pith_builder.cli import output
-    from pith_builder.corpus.beside import is_running
-    from pith_builder.corpus.into_folder import read_checkpoint
-    from pith_builder.corpus.into_store import newest_run
-    from pith_builder.corpus.progress import progress
+    from pith_builder.corpus.status import of_folder, of_store
     from pith_builder.errors import NotFound
     from pith_builder.store import Store
 
@@ -183,19 +180,16 @@ def status(
             raise typer.BadParameter("it is about the store, and goes with no DIR", param_hint="--collisions")
         _print_collisions(Store(ctx.obj.store, create=False), as_json=as_json)
         return
-    found = read_checkpoint(Path(folder)) if folder else newest_run(Store(ctx.obj.store, create=False))
+    found = of_folder(Path(folder)) if folder else of_store(Store(ctx.obj.store, create=False))
     if found is None:
         raise NotFound("there was no corpus run here", hint="pith-build corpus issue SNAPSHOT")
-    now = progress(found)
-    state = (
-        "running" if is_running(Path(folder or "") / found.rejects) else "finished" if found.finished_at else "stopped"
-    )
     if as_json:
-        output.print_data(output.to_json(msgspec.to_builtins(found) | {"state": state, "progress": now}))
+        output.print_data(output.to_json(found.rest | {"state": found.state, "progress": found.progress}))
         return
-    output.print_data(f"{found.input_name}: {state}{'; the same command goes on' if state == 'stopped' else ''}")
-    output.print_data(f"key {found.settings.key_id}, begun {found.begun_at}, saved {found.saved_at}")
-    output.print_data(_sentence(found.counts) if state == "finished" else str(now))
+    going_on = "; the same command goes on" if found.state == "stopped" else ""
+    output.print_data(f"{found.input_name}: {found.state}{going_on}")
+    output.print_data(f"key {found.key_id}, {found.since}")
+    output.print_data(_sentence(found.counts) if found.state == "finished" else str(found.progress))
 
 
 def _print_collisions(store: Store, *, as_json: bool) -> None:

@@ -63,13 +63,13 @@ def issue(
     counts = {"issued": 0, "stored": 0, "updated": 0, "failed": 0}
     for item in found:
         if isinstance(item.found, PithError):
-            items.failed(item.group, item.input, item.found)
+            items.failed(item.group, item.input, item.found, item.line)
             counts["failed"] += 1
             continue
         try:
             outcome = store.issue(item.found.metadata, item.found.provenance, issuer, around)
         except (InvalidInput, Refused) as error:
-            items.failed(item.group, item.input, error)
+            items.failed(item.group, item.input, error, item.line)
             counts["failed"] += 1
             continue
         record = outcome.record

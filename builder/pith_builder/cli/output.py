@@ -122,8 +122,10 @@ class Items:
         """An item that came out, of which nothing is printed."""
         self._codes.setdefault(group, set()).add(code)
 
-    def failed(self, group: str, name: str, error: PithError) -> None:
-        """An item that failed."""
+    def failed(self, group: str, name: str, error: PithError, line: int = 0) -> None:
+        """An item that failed, in the line of the file that is its group, if it is one of several there."""
+        if line:
+            error = error.at(file=group, line=line)
         self._codes.setdefault(group, set()).add(exit_code(error))
         if self.json:
             print_data(error_line(name, error))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import struct
 from pathlib import Path
 
@@ -23,14 +22,7 @@ def repeats_path(rejects: Path) -> Path:
 
 def is_running(rejects: Path) -> bool:
     """Whether a process on this machine is at the run that lists its rejects there."""
-    try:
-        with open(_lock_path(rejects), "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+    return files.is_locked(_lock_path(rejects))
 
 
 def _lock_path(rejects: Path) -> Path:

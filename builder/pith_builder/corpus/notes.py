@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from typing import Literal, Self
 
 import msgspec
@@ -11,6 +13,13 @@ from pith_builder.sources.papers import claimed_in
 from pith_builder.sources.pieces import Piece
 
 _encode = msgspec.json.encode
+
+
+class _Coded(msgspec.Struct):
+    code: str
+
+
+_CODE = msgspec.json.Decoder(_Coded)
 
 
 class Reject(msgspec.Struct, frozen=True):
@@ -45,6 +54,18 @@ class Repeat(msgspec.Struct, frozen=True):
     code: Literal["repeated_row", "conflicting_metadata"]
     number: str
     first_line: int
+
+
+def by_code(path: Path) -> dict[str, int]:
+    """How many notes in a file have each code, the most frequent first; none where it was altered or taken away."""
+    found: Counter[str] = Counter()
+    try:
+        with open(path, "rb") as stream:
+            for line in stream:
+                found[_CODE.decode(line).code] += 1
+    except (OSError, msgspec.MsgspecError, UnicodeError):
+        return {}
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def lines(notes: list[Reject] | list[Repeat]) -> bytes:

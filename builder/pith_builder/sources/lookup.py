@@ -14,11 +14,12 @@ from pith_builder.sources.papers import FoundPaper, PaperFile
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One paper that was asked for: `input` names it, `group` the file it is a row of, or itself."""
+    """One paper that was asked for: `input` names it, `group` the file it is a row of, or itself; `line` if known."""
 
     input: str
     group: str
     found: FoundPaper | PithError
+    line: int = 0
 
 
 class Finder(Protocol):
@@ -37,7 +38,8 @@ def papers(
     """
     if metadata is not None and not ids:
         for entry in metadata:
-            yield Item(entry.place, metadata.name, entry.found)
+            place = f"{metadata.name}:{entry.line}" if entry.line else metadata.name
+            yield Item(place, metadata.name, entry.found, entry.line)
         return
     parsed = {text: _parse(text) for text in ids}
     wanted = [asked for asked in parsed.values() if isinstance(asked, ArxivId)]

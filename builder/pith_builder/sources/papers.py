@@ -35,23 +35,22 @@ class FoundPaper(msgspec.Struct, frozen=True):
 class Entry(msgspec.Struct, frozen=True):
     """What stands at one place of a file: a paper, or why there is none.
 
-    `place` is `FILE:LINE`; `arxiv_id` the paper that it is about, None where that can't be told.
+    `line` is from 1, 0 of the whole file; `arxiv_id` the paper that it is about, None where that can't be told.
     """
 
-    place: str
+    line: int
     arxiv_id: str | None
     found: FoundPaper | PithError
 
 
 def read_piece(piece: Piece, name: str, clock: Clock) -> Entry:
     """The paper in one document of the file `name`."""
-    place = f"{name}:{piece.line}"
     try:
         paper = read_paper(piece.data)
     except InvalidInput as error:
-        return Entry(place, claimed_in(piece.data), error.at(file=name, line=piece.line))
+        return Entry(piece.line, claimed_in(piece.data), error.at(file=name, line=piece.line))
     found = provenance(paper, piece.data, name, times.seconds(clock()))
-    return Entry(place, paper.metadata.arxiv_id, FoundPaper(paper.metadata, found))
+    return Entry(piece.line, paper.metadata.arxiv_id, FoundPaper(paper.metadata, found))
 
 
 def read_paper(data: bytes) -> Described:
@@ -100,7 +99,7 @@ class PaperFile:
         conflicts = self._conflicts()
         for entry in self._entries():
             if isinstance(entry.found, FoundPaper) and (arxiv_id := entry.found.metadata.id) in conflicts:
-                yield Entry(entry.place, arxiv_id.id, conflicting(arxiv_id, self.name))
+                yield Entry(entry.line, arxiv_id.id, conflicting(arxiv_id, self.name))
             else:
                 yield entry
 
@@ -130,7 +129,7 @@ class PaperFile:
                 empty = False
                 yield read_piece(piece, self.name, self._clock)
         if empty:
-            yield Entry(self.name, None, InvalidMetadata([("", "there is no paper in it")]).at(file=self.name))
+            yield Entry(0, None, InvalidMetadata([("", "there is no paper in it")]).at(file=self.name))
 
     def _conflicts(self) -> set[ArxivId]:
         seen: dict[ArxivId, bytes] = {}

@@ -53,15 +53,13 @@ class Known(NamedTuple):
 
     row_id: int
     digest: bytes
-    version: int
     paper: bytes
     said_at: str | None
-    provenance: bytes
     is_plain: bool
 
 
 _KNOWN = (
-    "SELECT id, canonical_sha256, version, paper, said_at, provenance, enrichment IS NULL AND layout IS NULL, arxiv_id "
+    "SELECT id, canonical_sha256, paper, said_at, enrichment IS NULL AND layout IS NULL, arxiv_id "
     "FROM records WHERE arxiv_id"
 )
 

@@ -19,7 +19,7 @@ from pith_builder.corpus import repeats
 from pith_builder.corpus.checkpoint import Counts, RunSettings
 from pith_builder.corpus.cluster import parquet, parts, rayed
 from pith_builder.corpus.cluster.inputs import InputFile, inputs, shard_size
-from pith_builder.corpus.cluster.parts import STATE, FileRepeat, Part
+from pith_builder.corpus.cluster.parts import LOCK, PLAN, REJECTS, REPEATS, STATE, FileRepeat, Part, counts
 from pith_builder.corpus.cluster.plan import Plan
 from pith_builder.corpus.cluster.worker import Job
 from pith_builder.corpus.manifest import NAME as MANIFEST
@@ -31,8 +31,6 @@ from pith_builder.errors import FileFailed, InvalidMetadata, PithError
 from pith_builder.published import DEFAULT_PROFILE, Profile
 from pith_builder.signers import passphrases
 from pith_builder.signers.active import KeySource
-
-REJECTS, REPEATS = "rejects.jsonl", "repeats.jsonl"
 
 
 def issue_with_ray(
@@ -87,13 +85,6 @@ def issue_with_ray(
     return msgspec.structs.replace(counts(done), repeated=repeated)
 
 
-def counts(done: dict[int, Part]) -> Counts:
-    """What came of the rows of these shards."""
-    rows, rejected = sum(part.rows for part in done.values()), sum(part.rejects.records for part in done.values())
-    superseded = sum(part.superseded for part in done.values())
-    return Counts(rows=rows, issued=rows - rejected - superseded, stored=superseded, rejected=rejected)
-
-
 # --- the folder -------------------------------------------------------------------------------------------------
 
 
@@ -108,7 +99,7 @@ def _alone(out: Path) -> Iterator[None]:
             f"there are other files in it, such as {others[0]}", hint="name a folder that is new or empty"
         ).at(file=str(out))
     files.make_folder(out / STATE, 0o755)
-    with files.locked(out / STATE / ".lock", wait=False, hint="another run writes into this folder; let it end first"):
+    with files.locked(out / LOCK, wait=False, hint="another run writes into this folder; let it end first"):
         yield
 
 
@@ -124,7 +115,7 @@ def _plan(out: Path, settings: RunSettings, given: list[InputFile], workers: int
 
 def _clear(out: Path) -> None:
     """Take away what runs before have left, the plan first: without it nothing else counts."""
-    _remove(out / STATE / "plan.json")
+    _remove(out / PLAN)
     of_state = [*(out / STATE).glob("*.json*"), *(out / STATE).glob("entries-*")]
     for path in [*of_state, *out.glob("part-*.parquet"), out / REJECTS, out / REPEATS, out / MANIFEST]:
         _remove(path)

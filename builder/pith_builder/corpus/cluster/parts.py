@@ -13,12 +13,17 @@ from typing import Literal, Self
 import msgspec
 
 from pith_builder import files
+from pith_builder.corpus.checkpoint import Counts
 from pith_builder.corpus.manifest import ListedFile
 from pith_builder.corpus.processes import WorkerLost
 from pith_builder.errors import FileFailed
 
 #: Below the folder of a run: its plan, and the notes and rejects of its parts.
 STATE = "shards"
+PLAN, LOCK = f"{STATE}/plan.json", f"{STATE}/.lock"
+
+#: What is put together of all parts: the rows that gave no record, and those that repeat others.
+REJECTS, REPEATS = "rejects.jsonl", "repeats.jsonl"
 
 _MOST_ATTEMPTS = 3
 
@@ -112,6 +117,13 @@ def noted(folder: Path, n: int, run: str) -> Part | None:
         return None
     paths = (part.table.path, part.rejects.path, part.entries.path)
     return part if (part.run, *paths) == (run, table_name(n), rejects_name(n), entries_name(n)) else None
+
+
+def counts(done: dict[int, Part]) -> Counts:
+    """What came of the rows of these shards."""
+    rows, rejected = sum(part.rows for part in done.values()), sum(part.rejects.records for part in done.values())
+    superseded = sum(part.superseded for part in done.values())
+    return Counts(rows=rows, issued=rows - rejected - superseded, stored=superseded, rejected=rejected)
 
 
 def begin_attempt(folder: Path, n: int) -> None:

@@ -11,9 +11,7 @@ import msgspec
 from pith_builder import files
 from pith_builder.corpus.checkpoint import CheckpointDiffers, RunSettings
 from pith_builder.corpus.cluster.inputs import InputFile, Shard, cut
-from pith_builder.corpus.cluster.parts import STATE
-
-NAME = f"{STATE}/plan.json"
+from pith_builder.corpus.cluster.parts import PLAN
 
 _ANEW = "begin anew with --restart, or into another folder"
 
@@ -34,18 +32,18 @@ class Plan(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, folder: Path) -> Self | None:
         """The plan in a folder, None where there is none. Raises FileFailed, or CheckpointDiffers for a damaged one."""
-        if not (folder / NAME).exists():
+        if not (folder / PLAN).exists():
             return None
         try:
-            return msgspec.json.decode(files.read(folder / NAME), type=cls)
+            return msgspec.json.decode(files.read(folder / PLAN), type=cls)
         except msgspec.MsgspecError:
             raise CheckpointDiffers("the plan of the run can't be read", hint=_ANEW).at(
-                file=str(folder / NAME)
+                file=str(folder / PLAN)
             ) from None
 
     def write(self, folder: Path) -> None:
         """Put the plan into its folder. Raises FileFailed."""
-        files.replace(folder / NAME, msgspec.json.encode(self) + b"\n")
+        files.replace(folder / PLAN, msgspec.json.encode(self) + b"\n")
 
     @property
     def run(self) -> str:

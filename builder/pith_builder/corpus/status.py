@@ -1,0 +1,80 @@
+"""How a run stands: the newest one of a store, or that of a folder, also while another process is at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from pith_builder import files
+from pith_builder.corpus import beside, into_folder, into_store
+from pith_builder.corpus.checkpoint import Checkpoint, Counts
+from pith_builder.corpus.cluster import parts
+from pith_builder.corpus.manifest import NAME as MANIFEST
+from pith_builder.corpus.progress import Progress, progress
+from pith_builder.store import Store
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What is told of a run; `since` says in words when it was at work, or how much of it is done, and `rest` all."""
+
+    input_name: str
+    key_id: str
+    state: Literal["running", "stopped", "finished"]
+    since: str
+    counts: Counts
+    progress: Progress
+    rest: dict[str, Any]
+
+
+def of_store(store: Store) -> Status | None:
+    """The newest run of a store, None where there was none. Raises StoreFailed."""
+    found = into_store.newest_run(store)
+    return None if found is None else _of_checkpoint(found, Path(found.rejects))
+
+
+def of_folder(folder: Path) -> Status | None:
+    """The run of a folder, None where there was none. Raises FileFailed, CheckpointDiffers where it can't be read."""
+    if (found := into_folder.read_checkpoint(folder)) is not None:
+        return _of_checkpoint(found, folder / into_folder.REJECTS)
+    return _of_cluster(folder)
+
+
+def _of_checkpoint(found: Checkpoint, rejects: Path) -> Status:
+    return Status(
+        found.input_name,
+        found.settings.key_id,
+        "running" if beside.is_running(rejects) else "finished" if found.finished_at else "stopped",
+        f"begun {found.begun_at}, saved {found.saved_at}",
+        found.counts,
+        progress(found),
+        msgspec.to_builtins(found),
+    )
+
+
+def _of_cluster(folder: Path) -> Status | None:
+    if not (folder / parts.PLAN).exists():
+        return None
+    from pith_builder.corpus.cluster.plan import Plan  # which needs pyarrow
+
+    plan = Plan.read(folder)
+    shards = len(plan.shards) if plan else 0
+    if plan is None or not shards:
+        return None
+    noted = {n: part for n in range(shards) if (part := parts.noted(folder, n, plan.run))}
+    is_finished = (folder / MANIFEST).exists()
+    counts = parts.counts(noted)
+    if is_finished:
+        counts = msgspec.structs.replace(counts, repeated=files.read(folder / parts.REPEATS).count(b"\n"))
+    told = {"settings": plan.settings, "inputs": plan.inputs, "shards": shards, "shards_done": len(noted)}
+    others = f" and {len(plan.inputs) - 1} more files" if len(plan.inputs) > 1 else ""
+    return Status(
+        f"{plan.inputs[0].path}{others}",
+        plan.settings.key_id,
+        "running" if files.is_locked(folder / parts.LOCK) else "finished" if is_finished else "stopped",
+        f"{len(noted)} of {shards} shards done",
+        counts,
+        Progress(counts.rows, counts.rejected, None, round(100 * len(noted) / shards, 1), None),
+        told | {"counts": counts},
+    )
