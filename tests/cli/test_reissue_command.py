@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import json
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
@@ -18,12 +16,10 @@ import msgspec
 import pytest
 
 from pith_builder import Issuer, KeyRing, PithRecord, Provenance, verify
-from pith_builder.cli.progress import shown
 from pith_builder.errors import KeyLocked, StoreFailed
 from pith_builder.keyring import Revocation, RingKey
 from pith_builder.store import Store
 from pith_builder.store import reissue as reissue_module
-from pith_builder.store.reissue import Progress
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
 
 Run = Callable[..., Any]
@@ -768,21 +764,6 @@ def test_unfit_key_for_a_file_is_4_and_no_output(from_file: Run, tmp_path: Path)
 def test_progress_goes_to_no_file(rotated: Run, issue: Any) -> None:
     issue(3)
     assert rotated("reissue").err == ""
-
-
-def test_progress_on_a_terminal_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    steps = iter([Progress(1000, 90, 10), Progress(1000, 900, 100)])
-    list(shown(steps, FrozenClock(step=timedelta(seconds=10))))
-    first, last = terminal.getvalue().strip("\r\n").split("\r")
-    assert first.strip() == "100 of 1000, 10 a second, 10 refused, 90 s left"
-    assert last.strip() == "1000 of 1000, 50 a second, 100 refused, 0 s left"
-    assert terminal.getvalue().endswith("\n")
 
 
 def test_help_tells_what_is_promised(run: Run) -> None:

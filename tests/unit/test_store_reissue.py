@@ -17,7 +17,7 @@ from pith_builder.receipt import Receipt
 from pith_builder.signing import SeedSigner, encode_base64
 from pith_builder.store import Store
 from pith_builder.store import reissue as module
-from pith_builder.store.reissue import Progress, Refusal, Reissue, SignerFailed, time_left
+from pith_builder.store.reissue import Progress, Refusal, Reissue, SignerFailed
 from pith_builder.testing import START, FrozenClock, make_metadata, make_signer
 
 OLD, NEW, OTHERS = make_signer(1), make_signer(2), make_signer(3)
@@ -879,19 +879,3 @@ def test_store_that_fails_in_a_batch_loses_nothing(store: Store, issue: Any, no_
     assert "make room" in caught.value.hint
     assert [len(receipts_of(store, record)) for record in records] == [1, 1, 1]
     assert reissue(store).counts == (3, 0)
-
-
-# --- time left --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("progress", "seconds", "expected"),
-    [
-        (Progress(100), 10, None),
-        (Progress(100, 25), 10, 30.0),
-        (Progress(100, 20, 5), 10, 30.0),
-        (Progress(100, 100), 10, 0.0),
-    ],
-)
-def test_time_left_follows_from_the_rate_so_far(progress: Progress, seconds: int, expected: float | None) -> None:
-    assert time_left(progress, START, START + timedelta(seconds=seconds)) == expected

@@ -39,7 +39,7 @@ def export(
     counts = Exported(0)
     with line() as show:
         for counts in run(ctx.obj.store, Path(out), form, workers or processes.usual_count()):
-            show(f"{counts.records} of {counts.total} records")
+            show(f"{counts.records} of {counts.total} records", counts.records, counts.total)
     summary = {"records": counts.records, "withdrawn": counts.withdrawn, "files": counts.files}
     text = f"{counts.records} records, {counts.withdrawn} withdrawn, in {counts.files} files"
     output.print_data(output.to_json(summary) if as_json else text)
@@ -81,7 +81,8 @@ def corpus_verify(
     counts = Verified(0)
     with line() as show:
         for counts in run:
-            show(f"{counts.records} of {counts.total} records, {counts.failed} failed")
+            text = f"{counts.records} of {counts.total} records, {counts.failed} failed"
+            show(text, counts.records, counts.total)
     summary = {name: value for name, value in msgspec.structs.asdict(counts).items() if name != "total"}
     text = f"{counts.records} records, {counts.failed} failed"
     if folder is not None:

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
-from pith_builder.store.reissue import Progress, time_left
-from pith_builder.times import Clock
+from pith_builder.corpus.progress import duration
 
 
-def shown(steps: Iterator[Progress], clock: Clock) -> Iterator[Progress]:
-    """The steps of a run, each shown as it comes."""
-    begun = clock()
-    visible = sys.stderr.isatty()
-    for progress in steps:
-        if visible:
-            now = clock()
-            done = progress.reissued + progress.refused
-            rate = done / max((now - begun).total_seconds(), 0.001)
-            left = time_left(progress, begun, now)
-            rest = "" if left is None else f", {left:.0f} s left"
-            sys.stderr.write(f"\r{done} of {progress.total}, {rate:.0f} a second, {progress.refused} refused{rest}  ")
-            sys.stderr.flush()
-        yield progress
-    if visible:
-        sys.stderr.write("\n")
+class Show(Protocol):
+    """Shows a text in the place of the one before, and the pace at which so many of a total were done."""
+
+    def __call__(self, text: str, done: int = 0, total: int = 0) -> None: ...
 
 
 @contextmanager
-def line() -> Iterator[Callable[[str], None]]:
-    """What shows a text in the place of the one before, and ends the line at the end."""
-    visible = sys.stderr.isatty()
+def line(clock: Callable[[], float] = time.monotonic) -> Iterator[Show]:
+    """What shows texts on one line, which ends at the end; `clock` gives seconds."""
+    visible, begun = sys.stderr.isatty(), clock()
 
-    def show(text: str) -> None:
+    def show(text: str, done: int = 0, total: int = 0) -> None:
         if visible:
-            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.write(f"\r\x1b[K{text}{_pace(done, total, clock() - begun)}")
             sys.stderr.flush()
 
     yield show
     if visible:
         sys.stderr.write("\n")
+
+
+def _pace(done: int, total: int, seconds: float) -> str:
+    if not done or seconds <= 0:
+        return ""
+    rate = done / seconds
+    return f", {rate:.0f} a second, {duration(max(total - done, 0) / rate)} left"

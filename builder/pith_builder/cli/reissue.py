@@ -44,7 +44,7 @@ def reissue(
     from pith_builder import files
     from pith_builder.cli import output, rings
     from pith_builder.cli.papers import now
-    from pith_builder.cli.progress import shown
+    from pith_builder.cli.progress import line
     from pith_builder.cli.signer import active_signer
     from pith_builder.keyring import KeyRing
     from pith_builder.published import Profile
@@ -92,8 +92,11 @@ def reissue(
     progress = Progress(0)
     begun = False
     try:
-        for step in shown(steps, now):
-            progress, begun = step, True
+        with line() as show:
+            for step in steps:
+                progress, begun = step, True
+                done = step.reissued + step.refused
+                show(f"{done} of {step.total}, {step.refused} refused", done, step.total)
     finally:
         if refused is not None and begun:
             files.replace(Path(refused), refusals.to_json_lines())

@@ -33,12 +33,17 @@ class Progress(msgspec.Struct, frozen=True):
         if self.rows_per_second is not None:
             parts.append(f"{self.rows_per_second:.0f} a second")
         if self.seconds_left is not None:
-            minutes, seconds = divmod(round(self.seconds_left), 60)
-            parts.append(f"{minutes} min {seconds} s left" if minutes else f"{seconds} s left")
+            parts.append(f"{duration(self.seconds_left)} left")
         parts.append(f"{self.rejected} rejected")
         if self.memory_mb is not None:
             parts.append(f"{self.memory_mb:.0f} MB")
         return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: `2 min 5 s`, or `5 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def progress(checkpoint: Checkpoint, processes: Iterable[int] = ()) -> Progress:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -308,10 +307,3 @@ def _checked_digest(row: sa.Row[Any]) -> bytes:
     if digest != row.canonical_sha256 or PithNumber.from_digest(digest, 0).suffix != row.suffix:
         raise AlteredRecord("the stored canonical bytes don't give the stored digest and number")
     return digest
-
-
-def time_left(progress: Progress, begun: datetime, now: datetime) -> float | None:
-    """Seconds that the rest will take at the rate so far; None before the first record."""
-    done = progress.reissued + progress.refused
-    elapsed = (now - begun).total_seconds()
-    return elapsed / done * (progress.total - done) if done else None
