@@ -25,7 +25,7 @@ from queue import SimpleQueue
 
 import msgspec
 
-from pith_builder.corpus.processes import WorkerLost, interrupts_held_back
+from pith_builder.corpus.processes import WorkerLost, started
 from pith_builder.corpus.snapshot import CHUNK, Chunk
 from pith_builder.corpus.work import Done, Shape, work
 from pith_builder.errors import KeyUnfit, PithError
@@ -140,12 +140,7 @@ class _Worker:
     """A process that signs, seen from the parent."""
 
     def __init__(self, plan: Plan) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(plan, theirs), daemon=True)
-        with interrupts_held_back():
-            self._process.start()
-        theirs.close()
+        self._process, self._connection = started(_serve, plan)
         self.process_id = self._process.pid or 0
 
     def unlock(self, passphrases: dict[str, bytes]) -> None:
@@ -172,7 +167,7 @@ class _Worker:
 # --- in a worker ------------------------------------------------------------------------------------------------
 
 
-def _serve(plan: Plan, connection: Connection) -> None:
+def _serve(connection: Connection, plan: Plan) -> None:
     """Make this process a worker. Keys are unlocked one after another, since that takes memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -45,8 +45,24 @@ def usual_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def started(target: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
+    """A new process that runs `target` of a module with its end of a pipe and the arguments, and our end of the pipe.
+
+    Nobody else holds these ends, so the death of either process is seen by the other one.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(theirs, *arguments), daemon=True)
+    try:
+        with _interrupts_held_back():
+            process.start()
+    finally:
+        theirs.close()
+    return process, ours
+
+
 @contextmanager
-def interrupts_held_back() -> Iterator[None]:
+def _interrupts_held_back() -> Iterator[None]:
     """While a process is started: an interrupt is for its parent alone, to which it comes at the end.
 
     The process keeps this mask from its first moment.
@@ -80,7 +96,7 @@ def team(count: int, setup: Setup, *arguments: Any) -> Iterator[Team]:
 @contextmanager
 def _process(setup: Setup, arguments: tuple[Any, ...]) -> Iterator[Connection]:
     """The pipe to a new process, which ends when the context does: at once where something is raised in it."""
-    process, pipe = _started(setup, arguments)
+    process, pipe = started(_work, setup, arguments)
     try:
         yield pipe
     except BaseException:
@@ -89,18 +105,6 @@ def _process(setup: Setup, arguments: tuple[Any, ...]) -> Iterator[Connection]:
     finally:
         pipe.close()
         process.join()
-
-
-def _started(setup: Setup, arguments: tuple[Any, ...]) -> tuple[BaseProcess, Connection]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, setup, arguments), daemon=True)
-    try:
-        with interrupts_held_back():
-            process.start()
-    finally:
-        theirs.close()
-    return process, ours
 
 
 def _work(pipe: Connection, setup: Setup, arguments: tuple[Any, ...]) -> None:
