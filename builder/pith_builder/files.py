@@ -29,6 +29,17 @@ def read(path: Path) -> bytes:
         return path.read_bytes()
 
 
+def as_text(path: str | Path) -> str:
+    """A whole path as text that can be kept in a file. Raises FileFailed where it is no UTF-8."""
+    name = str(Path(path).absolute())
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        hint = "give the file, or the folder, another name"
+        raise FileFailed("its path is no UTF-8", hint=hint).at(file=name) from None
+    return name
+
+
 def make_folder(path: Path, mode: int = 0o700) -> None:
     """Make a folder and its parents, for its owner alone unless `mode` says otherwise. Raises FileFailed."""
     with failing("make the folder", path):
@@ -112,13 +123,15 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def is_locked(path: Path) -> bool:
-    """Whether a process on this machine holds this lock file."""
+def is_locked(path: Path) -> bool | None:
+    """Whether a process on this machine holds this lock file; None where another user's can't be looked at."""
     try:
         with open(path, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    except PermissionError:
+        return None
     except OSError:
         return False
     return False
@@ -134,7 +147,10 @@ def locked(path: Path, *, wait: bool = True, hint: str = "") -> Iterator[None]:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         with failing("lock the file", path, hint=hint):
-            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BlockingIOError(errno.EAGAIN, "another process holds it") from None
             if os.fstat(descriptor).st_nlink == 0:  # its last holder took it away when it was done
                 raise BlockingIOError(errno.EAGAIN, "another process has just finished here")
         yield

@@ -147,7 +147,9 @@ def test_a_summary_names_the_files_that_tell_more(with_key: Run, snapshot: Path,
     assert "repeated rows: out/repeats.jsonl\n" in told
 
 
-@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"{}")])
+@pytest.mark.parametrize(
+    "damage", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes() + b"x")]
+)
 def test_a_finished_run_whose_rejects_were_taken_away_is_told_all_the_same(
     with_key: Run, snapshot: Path, tmp_path: Path, damage: Callable[[Path], Any]
 ) -> None:
@@ -156,7 +158,53 @@ def test_a_finished_run_whose_rejects_were_taken_away_is_told_all_the_same(
     assert with_key("corpus", "issue", snapshot, "--out", "out").code == 1
     damage(tmp_path / "out" / "rejects.jsonl")
     result = with_key("corpus", "issue", snapshot, "--out", "out")
-    assert (result.code, result.err) == (1, "rejects: out/rejects.jsonl\n")
+    assert (result.code, result.err) == (1, "the run was finished already\nrejects: out/rejects.jsonl\n")
+
+
+@pytest.mark.usefixtures("snapshot")
+def test_a_finished_run_over_a_stream_is_of_that_stream_alone(with_key: Run) -> None:
+    lines = list(rows(100))  # more than is looked at of a stream's beginning
+    given = b"".join(lines)
+    first = with_key("corpus", "issue", "-", "--out", "out", stdin=given)
+    assert (first.code, first.err) == (0, "")
+    again = with_key("corpus", "issue", "-", "--out", "out", stdin=given)
+    assert (again.code, again.out, again.err) == (0, first.out, "the run was finished already\n")
+    for other in (b"".join(lines[:99]), given + lines[0], given[:-9] + b"x" + given[-8:], b""):
+        result = with_key("corpus", "issue", "-", "--out", "out", stdin=other)
+        assert (result.code, result.out, "name another folder with --out" in result.err) == (5, "", True)
+
+
+@pytest.mark.usefixtures("snapshot")
+def test_what_holds_no_lines_is_refused_with_the_way_to_read_it(with_key: Run, tmp_path: Path) -> None:
+    table, folder = tmp_path / "rows.parquet", tmp_path / "folder"
+    table.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
+    folder.mkdir()
+    for path, code in ((table, 3), (folder, 5)):
+        result = with_key("corpus", "issue", path, "--out", "out")
+        assert (result.code, result.out, "--engine ray" in result.err) == (code, "", True)
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("snapshot")
+def test_a_cluster_cannot_read_standard_input(with_key: Run) -> None:
+    result = with_key("corpus", "issue", "-", "--engine", "ray", "--out", "out", stdin=b"")
+    assert (result.code, "standard input" in result.err) == (2, True)
+
+
+def test_status_names_the_folder_that_holds_no_run(with_key: Run, tmp_path: Path) -> None:
+    result = with_key("corpus", "status", tmp_path)
+    assert (result.code, f"no corpus run in {tmp_path}" in result.err) == (1, True)
+    assert f"--out {tmp_path}" in result.err
+
+
+def test_status_of_anothers_run_is_unknown(
+    with_key: Run, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with snapshot.open("ab") as file:
+        file.write(b"{}\n")
+    with_key("corpus", "issue", snapshot, "--out", "out", "--max-errors", "0")
+    monkeypatch.setattr(files, "is_locked", lambda _: None)
+    assert ": unknown\n" in with_key("corpus", "status", tmp_path / "out").out
 
 
 def test_a_run_that_goes_on_keeps_its_list_of_rejects(with_key: Run, snapshot: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ import zstandard
 from pith_builder import Issuer, Profile, canonical_record
 from pith_builder.corpus import table
 from pith_builder.corpus.checkpoint import CheckpointDiffers, Counts
-from pith_builder.corpus.cluster import engine, parts, rayed
+from pith_builder.corpus.cluster import engine, extra, parts, rayed
 from pith_builder.corpus.cluster.engine import issue_with_ray
 from pith_builder.corpus.cluster.inputs import LARGEST, SMALLEST, Shard, cut, inputs, shard_size
 from pith_builder.corpus.cluster.parts import Part
@@ -647,11 +648,19 @@ def test_an_input_may_be_elsewhere_when_the_run_goes_on(
     assert cluster.given == []
 
 
+@pytest.fixture
+def stopped(issue: Callable[..., Counts], tmp_path: Path, cluster: Cluster) -> Path:
+    """The folder of a run that was stopped behind its first shard."""
+    with pytest.raises(Interrupted):
+        issue(stop=lambda: True)
+    cluster.given = []
+    return tmp_path / "out"
+
+
 def test_another_input_key_or_profile_is_refused_with_the_way_out(
-    issue: Callable[..., Counts], corpus: Path, keys: KeySource, cluster: Cluster, tmp_path: Path
+    issue: Callable[..., Counts], stopped: Path, corpus: Path, keys: KeySource, cluster: Cluster, tmp_path: Path
 ) -> None:
-    issue()
-    before, cluster.given = state(tmp_path / "out"), []
+    before = state(stopped)
     other = tmp_path / "other.jsonl"
     other.write_bytes(corpus.read_bytes() + b"{}\n")
 
@@ -667,7 +676,7 @@ def test_another_input_key_or_profile_is_refused_with_the_way_out(
     keys.keyring.write_bytes(make_keyring(make_signer(2)).to_json())
     refused("key_id")
     assert cluster.given == []
-    assert state(tmp_path / "out") == before
+    assert state(stopped) == before
 
 
 def test_an_input_that_changed_under_its_name_is_refused(
@@ -675,27 +684,148 @@ def test_an_input_that_changed_under_its_name_is_refused(
 ) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(corpus.read_bytes())
-    issue(path)
+    with pytest.raises(Interrupted):
+        issue(path, stop=lambda: True)
     path.write_bytes(corpus.read_bytes().replace(b'"license"', b'"Licence"', 1))
     with pytest.raises(CheckpointDiffers, match="changed since then"):
         issue(path)
 
 
-def test_a_restart_gives_up_what_was_there(issue: Callable[..., Counts], tmp_path: Path, made: list[FaultyRow]) -> None:
+def test_a_finished_folder_is_never_given_up(issue: Callable[..., Counts], tmp_path: Path) -> None:
+    out, few = tmp_path / "out", tmp_path / "few.jsonl"
     issue()
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    few.write_bytes(b"{}\n")
+    for sources, restart in ((), True), ((few,), False), ((few,), True):
+        with pytest.raises(FileFailed, match="it holds what came of a finished run") as caught:
+            issue(*sources, restart=restart)
+        assert caught.value.hint == "name another folder with --out"
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_a_restart_gives_up_what_was_there(
+    issue: Callable[..., Counts], stopped: Path, tmp_path: Path, made: list[FaultyRow]
+) -> None:
     few = tmp_path / "few.jsonl"
     few.write_bytes(b"".join(row.line for row in made[:30]))
     assert issue(few, restart=True).rows == 30
-    manifest = Manifest.read(tmp_path / "out")
-    assert [file.path for file in manifest.files] == sorted(path.name for path in (tmp_path / "out").glob("*.parquet"))
-    assert len(list((tmp_path / "out" / "shards").glob("part-*.json"))) == len(manifest.files)
+    manifest = Manifest.read(stopped)
+    assert [file.path for file in manifest.files] == sorted(path.name for path in stopped.glob("*.parquet"))
+    assert len(list((stopped / "shards").glob("part-*.json"))) == len(manifest.files)
 
 
-def test_a_plan_that_cant_be_read_is_refused(issue: Callable[..., Counts], tmp_path: Path) -> None:
-    issue()
-    (tmp_path / "out" / "shards" / "plan.json").write_bytes(b"{")
-    with pytest.raises(CheckpointDiffers, match="can't be read"):
+def test_a_restart_that_is_killed_leaves_nothing_of_the_old_run_in_the_end(
+    issue: Callable[..., Counts], made: list[FaultyRow], tmp_path: Path
+) -> None:
+    few, killed = tmp_path / "few.jsonl", 0
+    few.write_bytes(b"".join(row.line for row in made[:3]))
+    for at in range(30):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        seen: list[Progress] = []
+        with pytest.raises(Interrupted):
+            issue(progress=seen.append, stop=lambda seen=seen: len(seen) == 4)
+        left = iter(range(at))
+
+        def remove(path: Path, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            path.unlink(missing_ok=True)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engine, "_remove", remove)
+            try:
+                issue(few, restart=True)
+            except KeyboardInterrupt:
+                killed += 1
+        try:
+            counts = issue(few)
+        except CheckpointDiffers:  # the old run is still there, and is told
+            counts = issue(few, restart=True)
+        assert (counts.rows, counts.issued, len(numbers(tmp_path / "out"))) == (3, 3, 3)
+    assert killed > 10
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"end":', b'"end":1'),
+        (b'"begin":0', b'"begin":2'),
+        (b'"lines":0', b'"lines":1'),
+        (b'"input":0', b'"input":2'),
+        (b'"size":', b'"size":1'),
+        (b"[", b"{"),
+        (b'"inputs":', b'"inputs":' + b"[" * 100_000),
+        (b'"form"', b'"f\xff"'),
+    ],
+    ids=lambda found: found[:12].decode(errors="replace"),
+)
+def test_a_plan_that_was_altered_is_refused(
+    issue: Callable[..., Counts], stopped: Path, cluster: Cluster, old: bytes, new: bytes
+) -> None:
+    plan = stopped / "shards" / "plan.json"
+    assert old in plan.read_bytes()
+    plan.write_bytes(plan.read_bytes().replace(old, new, 1))
+    with pytest.raises(CheckpointDiffers, match="was altered, or can't be read"):
         issue()
+    with pytest.raises(CheckpointDiffers, match="was altered, or can't be read"):
+        of_folder(stopped)
+    assert cluster.given == []
+    assert issue(restart=True).rows > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"superseded":1', b'"superseded":0'),
+        (b'"superseded"', b'"supersedef"'),
+        (b'"rows":', b'"rows":1'),
+        (b'"rows":', b'"rows":-'),
+        (b"{", b'{"x":' + b"[" * 100_000),
+    ],
+    ids=lambda found: found[:16].decode(),
+)
+def test_a_note_that_was_altered_is_not_believed(
+    issue: Callable[..., Counts], cluster: Cluster, made: list[FaultyRow], tmp_path: Path, old: bytes, new: bytes
+) -> None:
+    out, path = tmp_path / "out", tmp_path / "again.jsonl"
+    good = [row.line for row in made if row.fault is None][:12]
+    path.write_bytes(b"".join([*good, good[0]]))
+    counts = issue(path)
+    note = next(path for path in sorted(out.glob("shards/part-*.json")) if b'"superseded":1' in path.read_bytes())
+    note.write_bytes(note.read_bytes().replace(old, new, 1))
+    told = of_folder(out)
+    assert told is not None
+    assert told.state == "stopped"
+    before, cluster.given = numbers(out), []
+    assert issue(path) == counts
+    assert cluster.given == [int(note.stem.removeprefix("part-"))]
+    assert numbers(out) == before
+    assert Manifest.read(out).records == len(before) == 12
+
+
+def test_a_name_that_is_no_text_is_refused(issue: Callable[..., Counts], keys: KeySource, tmp_path: Path) -> None:
+    path = tmp_path / "a\udcff.jsonl"
+    path.write_bytes(b"{}\n")
+    with pytest.raises(FileFailed, match="is no UTF-8"):
+        issue(path)
+    with pytest.raises(FileFailed, match="is no UTF-8"):
+        issue_with_ray([tmp_path], tmp_path / "o\udcff", keys=keys)
+
+
+def test_rejects_name_the_input_where_it_is_now(
+    issue: Callable[..., Counts], stopped: Path, corpus: Path, tmp_path: Path
+) -> None:
+    moved = tmp_path / "moved.jsonl"
+    moved.write_bytes(corpus.read_bytes())
+    issue(moved)
+    assert {row["file"] for row in rejects(stopped / "rejects.jsonl")} == {str(moved)}
+
+
+def test_rejects_of_a_table_of_lines_name_their_papers(issue: Callable[..., Counts], tmp_path: Path) -> None:
+    lines = ['{"id":"1501.00001","title":"","versions":[]}', "{", None]
+    pq.write_table(pa.table({"line": pa.array(lines).dictionary_encode()}), tmp_path / "lines.parquet")
+    issue(tmp_path / "lines.parquet")
+    assert [row["id"] for row in rejects(tmp_path / "out" / "rejects.jsonl")] == ["1501.00001", None, None]
 
 
 def test_a_folder_with_other_files_is_left_alone(issue: Callable[..., Counts], tmp_path: Path) -> None:
@@ -704,6 +834,16 @@ def test_a_folder_with_other_files_is_left_alone(issue: Callable[..., Counts], t
     with pytest.raises(FileFailed, match=r"other files in it, such as thesis\.tex"):
         issue()
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_folder_with_a_folder_of_the_same_name_is_left_alone(
+    issue: Callable[..., Counts], tmp_path: Path, restart: bool
+) -> None:
+    (tmp_path / "out" / "shards").mkdir(parents=True)
+    (tmp_path / "out" / "shards" / "x.json").write_text("{}")
+    with pytest.raises(FileFailed, match=r"other files in it, such as shards/x\.json"):
+        issue(restart=restart)
 
 
 def test_one_run_at_a_time_writes_into_a_folder(issue: Callable[..., Counts], tmp_path: Path) -> None:
@@ -776,16 +916,18 @@ def test_a_part_that_did_not_come_into_this_folder_is_noticed(
 def test_what_a_killed_worker_left_is_cleared_away(issue: Callable[..., Counts], tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         issue(stop=lambda: True)
-    left = tmp_path / "out" / ".part-00000.parquet.0123abcd.partial"
-    left.write_bytes(b"PAR1")
+    out = tmp_path / "out"
+    left = [out / ".part-00000.parquet.0123abcd.partial", out / "shards" / ".rejects-00000.jsonl.0123abcd.partial"]
+    for path in left:
+        path.write_bytes(b"PAR1")
     issue()
-    assert not left.exists()
+    assert not any(path.exists() for path in left)
 
 
 def test_without_ray_the_error_says_what_to_install(
     issue: Callable[..., Counts], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rayed.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(extra.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(StorageFailed, match="Ray") as caught:
         issue()
     assert caught.value.hint == "pip install 'pith-build[ray]'"

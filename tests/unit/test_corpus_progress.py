@@ -7,7 +7,7 @@ import os
 import msgspec
 import pytest
 
-from pith_builder.corpus.checkpoint import Checkpoint, Counts, RunSettings
+from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, Counts, RunSettings
 from pith_builder.corpus.progress import progress
 from pith_builder.corpus.snapshot import Identity, Place
 
@@ -63,6 +63,24 @@ def test_memory_is_that_of_all_processes_that_there_are() -> None:
     both = progress(FRESH, [os.getpid(), os.getpid(), 2**22 + 1]).memory_mb
     assert both is not None
     assert both > 1.9 * one
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"size":1000', b'"size":1' + b"0" * 400),
+        (b'"size":1000', b'"size":-1'),
+        (b'"rows":50', b'"rows":1' + b"0" * 400),
+        (b'"file_offset":250', b'"file_offset":-1'),
+        (b'"input_name"', b'"input_name":"","x":' + b"[" * 100_000),
+    ],
+    ids=["size", "less than none", "rows", "place", "deep"],
+)
+def test_a_checkpoint_with_numbers_that_cannot_be_is_refused(old: bytes, new: bytes) -> None:
+    data = at(50, 250).to_json()
+    assert old in data
+    with pytest.raises(CheckpointDiffers, match="can't be read"):
+        Checkpoint.read(data.replace(old, new, 1))
 
 
 def test_long_times_are_told_in_minutes() -> None:

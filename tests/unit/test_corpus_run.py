@@ -619,7 +619,7 @@ def test_two_processes_never_go_on_with_one_run(corpus: Corpus) -> None:
         corpus.run()
         return False
 
-    with pytest.raises((FileFailed, StoreFailed), match=r"another (run|process)|Resource temporarily"):
+    with pytest.raises((FileFailed, StoreFailed), match=r"another (run|process)"):
         corpus.run(stop=other)
 
 
@@ -633,6 +633,88 @@ def test_a_finished_folder_is_left_as_it_is(into_folder: Corpus) -> None:
     for restart in (False, True):
         with pytest.raises(FileFailed, match="finished run"):
             into_folder.run(restart=restart)
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"{}\n")])
+def test_a_finished_folder_that_lost_its_lines_is_told(into_folder: Corpus, damage: Callable[[Path], Any]) -> None:
+    into_folder.write(*rows(20))
+    into_folder.run()
+    damage(into_folder.receipts)
+    with pytest.raises(FileFailed, match=r"receipts\.jsonl: (can't look at the file|it was altered)"):
+        into_folder.run()
+
+
+def test_a_finished_folder_whose_checkpoint_was_altered_is_not_given_up(into_folder: Corpus) -> None:
+    into_folder.write(*rows(20))
+    into_folder.run()
+    (into_folder.folder / CHECKPOINT).write_bytes(b"{")
+    for restart in (False, True):
+        with pytest.raises(FileFailed, match="finished run, of which the checkpoint can't be read"):
+            into_folder.run(restart=restart)
+    assert len(into_folder.lines()) == 20
+
+
+@pytest.mark.parametrize("name", ["rejects.jsonl", "repeats.jsonl"])
+@pytest.mark.parametrize("content", [b"precious\n", b"{}\n", b"\xff", b"[" * 70_000, b'{"line":1}\n'])
+def test_a_file_that_holds_something_else_is_not_replaced(into_store: Corpus, name: str, content: bytes) -> None:
+    into_store.write(*rows(3))
+    path = into_store.rejects.with_name(name)
+    path.write_bytes(content)
+    with pytest.raises(FileFailed, match="it holds something else") as caught:
+        into_store.run()
+    assert "--rejects" in caught.value.hint
+    assert path.read_bytes() == content
+
+
+def test_lists_of_earlier_runs_are_replaced(into_store: Corpus) -> None:
+    lines = list(rows(3))
+    into_store.write(*lines, b"{}\n", lines[0])
+    assert into_store.run().rejected == 1
+    assert into_store.run().rejected == 1
+    into_store.write(*lines)
+    assert into_store.run() == Counts(rows=3, stored=3)
+    assert into_store.rejects.read_bytes() == into_store.repeats.read_bytes() == b""
+
+
+def test_a_restart_elsewhere_takes_along_what_the_run_has_left(into_store: Corpus, tmp_path: Path) -> None:
+    into_store.write(b"{}\n", *rows(40))
+    into_store.run(steps=1)
+    elsewhere, there = tmp_path / "elsewhere", into_store.rejects
+    elsewhere.mkdir()
+    assert len(list(there.parent.glob(".rejects.jsonl.*"))) > 1
+    into_store.rejects = elsewhere / "rejects.jsonl"
+    into_store.rejects.with_name(".rejects.jsonl.mine").write_bytes(b"")
+    assert into_store.run(restart=True).rows == 41
+    assert not list(there.parent.glob(".rejects.jsonl.*"))
+    assert not there.with_name("rejects.jsonl.partial").exists()
+    assert len(into_store.rejects.read_bytes().splitlines()) == 1
+
+
+def test_a_restart_leaves_files_of_another_run_alone(into_store: Corpus, tmp_path: Path) -> None:
+    into_store.write(*rows(40))
+    into_store.run(steps=1)
+    there = into_store.rejects
+    staged = there.with_name(".rejects.jsonl.staged")
+    staged.write_bytes(staged.read_bytes().replace(b'"begun_at":"2', b'"begun_at":"1'))  # of a run into another store
+    before = sorted(there.parent.glob(".rejects.jsonl.*"))
+    into_store.rejects = tmp_path / "elsewhere.jsonl"
+    assert into_store.run(restart=True).rows == 40
+    assert sorted(there.parent.glob(".rejects.jsonl.*")) == before
+
+
+def test_a_run_that_is_running_is_not_given_up(into_store: Corpus, tmp_path: Path) -> None:
+    into_store.write(*rows(40))
+    rejects = into_store.rejects
+
+    def other() -> bool:
+        into_store.rejects = tmp_path / "elsewhere.jsonl"
+        with pytest.raises(StoreFailed, match="another process") as caught:
+            into_store.run(restart=True)
+        into_store.rejects = rejects
+        assert "one run at a time" in caught.value.hint
+        return False
+
+    assert into_store.run(stop=other).rows == 40
 
 
 def test_a_folder_with_other_files_is_refused(into_folder: Corpus) -> None:

@@ -388,10 +388,16 @@ def test_list_of_the_withdrawn_is_looked_at(records: Corpus) -> None:
     assert reason.startswith("line 2: ")
 
 
-def test_export_that_is_not_finished_is_told(records: Corpus) -> None:
-    (records.folder / "manifest.json").rename(records.folder / ".export")
-    with pytest.raises(FileFailed, match="not finished"):
+@pytest.mark.parametrize(
+    ("kept", "command"),
+    [(".export", "corpus export"), (".checkpoint.json", "corpus issue"), ("shards/plan.json", "corpus issue")],
+)
+def test_folder_that_is_not_finished_is_told(records: Corpus, kept: str, command: str) -> None:
+    (records.folder / kept).parent.mkdir(exist_ok=True)
+    (records.folder / "manifest.json").rename(records.folder / kept)
+    with pytest.raises(FileFailed, match="not finished") as caught:
         records.verify()
+    assert command in caught.value.hint
 
 
 def test_marker_beside_the_manifest_is_no_fault(records: Corpus) -> None:
@@ -512,6 +518,14 @@ def test_altered_row_is_found(table: Corpus, column: str, value: Any, reason: st
     assert (failure.file, failure.line) == (name, 1)
     assert failure.reason.startswith(reason)
     assert (counts.records, counts.failed, counts.files_failed) == (PAPERS, 1, 0)
+
+
+def test_what_a_faulty_row_claims_to_be_says_nothing_of_the_next(table: Corpus) -> None:
+    name = table.most
+    claimed = "pith:2026:" + "Z" * 26
+    rewritten(table, name, lambda rows: rows[0].update(pith_number=claimed))
+    file, line, reason = table.only()
+    assert (file, line, reason.split(":")[0]) == (name, 1, "number")
 
 
 def test_rows_out_of_order_are_found(table: Corpus) -> None:

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from pith_builder.corpus.checkpoint import Counts
     from pith_builder.corpus.progress import Progress
@@ -67,11 +68,18 @@ def issue(
         raise typer.BadParameter("with --out they are in that folder", param_hint="--rejects")
     if engine == "ray" and out is None:
         raise typer.BadParameter("a cluster writes into a folder: name it with --out", param_hint="--engine")
+    if engine == "ray" and snapshot == "-":
+        raise typer.BadParameter("workers can't read standard input: name a file", param_hint="SNAPSHOT")
     keys, profile = key_source(ctx.obj), Profile(ctx.obj.base_url)
-    stopping = Stopping(_tell_of_the_end)
+    ending = "ending behind this batch" if engine == "local" else "ending; shards that are not whole are given up"
+    stopping = Stopping(_telling_of_the_end(ending))
+    was_finished = out is not None and _is_finished(Path(out))
     try:
         with _shown() as show:
             if engine == "ray" and out is not None:
+                from pith_builder.corpus.cluster.extra import check_installed
+
+                check_installed()
                 from pith_builder.corpus.cluster.engine import issue_with_ray
 
                 listed = Path(out) / REJECTS
@@ -109,6 +117,8 @@ def issue(
         output.print_note("stopped; what is issued is kept, and the same command goes on")
         raise typer.Exit(130) from None
     output.print_data(output.to_json(counts) if as_json else _sentence(counts))
+    if was_finished:
+        output.print_note("the run was finished already")
     if counts.rejected:
         codes = ", ".join(f"{count} {code}" for code, count in by_code(listed).items())
         output.print_note(f"rejects: {listed}{f' ({codes})' if codes else ''}")
@@ -117,13 +127,28 @@ def issue(
     raise typer.Exit(1 if counts.rejected else 0)
 
 
-def _tell_of_the_end() -> None:
-    """From a signal handler, which may have come in the middle of a print."""
+def _is_finished(folder: Path) -> bool:
+    """Whether a folder holds a finished run; one that can't be told is for the run itself to refuse."""
+    from pith_builder.corpus.status import of_folder
+    from pith_builder.errors import PithError
+
+    try:
+        found = of_folder(folder)
+    except PithError:
+        return False
+    return found is not None and found.state == "finished"
+
+
+def _telling_of_the_end(what: str) -> Callable[[], None]:
+    """What tells it from a signal handler, which may have come in the middle of a print."""
     import contextlib
     import os
 
-    with contextlib.suppress(OSError):
-        os.write(2, b"ending behind this batch; a second Ctrl-C ends at once\n")
+    def tell() -> None:
+        with contextlib.suppress(OSError):
+            os.write(2, f"{what}; a second Ctrl-C ends at once\n".encode())
+
+    return tell
 
 
 _SECONDS_A_LOG_LINE = 30
@@ -182,7 +207,8 @@ def status(
         return
     found = of_folder(Path(folder)) if folder else of_store(Store(ctx.obj.store, create=False))
     if found is None:
-        raise NotFound("there was no corpus run here", hint="pith-build corpus issue SNAPSHOT")
+        place, option = (f" in {folder}", f" --out {folder}") if folder else (" here", "")
+        raise NotFound(f"there was no corpus run{place}", hint=f"pith-build corpus issue SNAPSHOT{option}")
     if as_json:
         output.print_data(output.to_json(found.rest | {"state": found.state, "progress": found.progress}))
         return

@@ -110,7 +110,7 @@ def _rows(batch: pa.RecordBatch, columns: list[str]) -> Iterator[dict[str, Any] 
     """The rows as dicts of plain values, or why one can't be read; JSON that is still to be read as bytes."""
     picked = batch.select(columns)
     if columns == [LINE]:
-        picked = pa.record_batch([_as_bytes(picked.column(0))], names=[LINE])
+        picked = pa.record_batch([as_bytes(picked.column(0))], names=[LINE])
     try:
         rows: list[dict[str, Any]] = picked.to_pylist()
     except (ValueError, OverflowError):  # somewhere among them is text that is no UTF-8, or a time beyond all calendars
@@ -118,7 +118,7 @@ def _rows(batch: pa.RecordBatch, columns: list[str]) -> Iterator[dict[str, Any] 
     return iter(rows)
 
 
-def _as_bytes(column: pa.Array) -> pa.Array:
+def as_bytes(column: pa.Array) -> pa.Array:
     """Text as its bytes, so that it is read as strictly as a file."""
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()

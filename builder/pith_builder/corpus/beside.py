@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import struct
 from pathlib import Path
 
 from pith_builder import files
 from pith_builder.corpus import notes, repeats
 from pith_builder.corpus.growing import Growing
-from pith_builder.corpus.notes import Repeat
+from pith_builder.corpus.notes import Reject, Repeat
 from pith_builder.corpus.targets import Batch
 from pith_builder.errors import FileFailed
 
@@ -20,8 +21,8 @@ def repeats_path(rejects: Path) -> Path:
     return rejects.with_name("repeats.jsonl" if is_usual else f"{rejects.stem}.repeats.jsonl")
 
 
-def is_running(rejects: Path) -> bool:
-    """Whether a process on this machine is at the run that lists its rejects there."""
+def is_running(rejects: Path) -> bool | None:
+    """Whether a process on this machine is at the run that lists its rejects there; None where it can't be told."""
     return files.is_locked(_lock_path(rejects))
 
 
@@ -44,8 +45,8 @@ class Beside:
 
         Raises FileFailed, also where one of these files is the input of that name, or no file that may be replaced.
         """
-        for path in (self._rejects.path, self._rejects.partial, self._repeats):
-            _check_place(path, Path(input_name))
+        for path, kind in ((self._rejects.path, Reject), (self._rejects.partial, None), (self._repeats, Repeat)):
+            _check_place(path, kind, Path(input_name))
         files.make_folder(self._lock.parent, 0o755)
         hint = "another run writes there; let it end first"
         self._locked.enter_context(files.locked(self._lock, wait=False, hint=hint))
@@ -91,11 +92,24 @@ class Beside:
             self._entries.close()
 
 
-def _check_place(path: Path, input_: Path) -> None:
+def _check_place(path: Path, kind: type[Reject | Repeat] | None, input_: Path) -> None:
     with files.failing("look at the file", path):
         if not path.exists():
             return
-        reason = "it is no file" if not path.is_file() else "it is the input"
-        if not path.is_file() or (input_.exists() and path.samefile(input_)):
-            hint = "name another one with --rejects"
-            raise FileFailed(f"{reason}, and would be replaced by the list of rejects", hint=hint).at(file=str(path))
+        if not path.is_file():
+            reason = "it is no file"
+        elif input_.exists() and path.samefile(input_):
+            reason = "it is the input"
+        elif kind is not None and not notes.is_list(path, kind):
+            reason = "it holds something else"
+        else:
+            return
+    hint = "name another one with --rejects"
+    raise FileFailed(f"{reason}, and would be replaced by the list of rejects", hint=hint).at(file=str(path))
+
+
+def discard(rejects: Path) -> None:
+    """Take away what a run that is given up has left there, but for its lists. Raises FileFailed."""
+    with files.failing("remove the file", rejects.parent):
+        for path in [*rejects.parent.glob(f".{glob.escape(rejects.name)}.*"), Growing(rejects).partial]:
+            path.unlink(missing_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pith_builder.corpus.snapshot import Identity, Place
+from pith_builder.corpus.snapshot import Identity, Number, Place
 from pith_builder.errors import Refused
 from pith_builder.published import Profile
 from pith_builder.signing import Signer, fingerprint
@@ -35,12 +35,12 @@ class Counts(msgspec.Struct, frozen=True):
     `repeated` are the rows that say again what another one said; it is known at the end of a run.
     """
 
-    rows: int = 0
-    issued: int = 0
-    updated: int = 0
-    stored: int = 0
-    rejected: int = 0
-    repeated: int = 0
+    rows: Number = 0
+    issued: Number = 0
+    updated: Number = 0
+    stored: Number = 0
+    rejected: Number = 0
+    repeated: Number = 0
 
     def plus(self, other: Counts) -> Counts:
         return Counts(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
@@ -60,12 +60,12 @@ class Checkpoint(msgspec.Struct, frozen=True):
     begun_at: str
     saved_at: str
     resumed_at: str
-    resumed_file_offset: int = 0
-    resumed_rows: int = 0
+    resumed_file_offset: Number = 0
+    resumed_rows: Number = 0
     place: Place = Place()
     counts: Counts = Counts()
-    sizes: dict[str, int] = {}
-    merges: int = 0
+    sizes: dict[str, Number] = {}
+    merges: Number = 0
     finished_at: str | None = None
 
     @classmethod
@@ -73,7 +73,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
         """A checkpoint as `to_json` wrote it. Raises CheckpointDiffers where it can't be read."""
         try:
             return msgspec.json.decode(data, type=cls)
-        except (msgspec.MsgspecError, UnicodeError, TypeError):
+        except (msgspec.MsgspecError, UnicodeError, TypeError, RecursionError):
             raise CheckpointDiffers("the checkpoint can't be read", hint=_ANEW) from None
 
     @property

@@ -25,6 +25,8 @@ from pith_builder.issue import Signed
 from pith_builder.sources.pieces import Piece
 from pith_builder.sources.rows import Described
 
+_ELSEWHERE = "name another folder with --out"
+
 RECEIPTS, REJECTS, CHECKPOINT = "receipts.jsonl", "rejects.jsonl", ".checkpoint.json"
 
 
@@ -56,9 +58,9 @@ class IntoFolder:
         self._beside.lock(fresh.input_name)
         found = self._found(restart=restart)
         if found is not None and found.finished_at is not None and (restart or not found.is_same(fresh)):
-            raise FileFailed(
-                f"it holds what came of the finished run over {found.input_name}", hint="name another folder with --out"
-            ).at(file=str(self._folder))
+            raise FileFailed(f"it holds what came of the finished run over {found.input_name}", hint=_ELSEWHERE).at(
+                file=str(self._folder)
+            )
         if found is None or restart or found.is_empty:
             found = fresh
             self._save(found)  # before there is any other file, by which the folder would be somebody else's
@@ -69,13 +71,25 @@ class IntoFolder:
             self._receipts.open(found.sizes.get("receipts", 0))
             self._beside.open(found.sizes)
         else:
+            self._check_whole()
             self._clear()
         return found
+
+    def _check_whole(self) -> None:
+        """Raise FileFailed where what a finished run gave is not there, by its size."""
+        for listed in Manifest.read(self._folder).files:
+            path = self._folder / listed.path
+            with files.failing("look at the file", path):
+                if path.stat().st_size != listed.bytes:
+                    raise FileFailed("it was altered since the run was finished", hint=_ELSEWHERE).at(file=str(path))
 
     def _found(self, *, restart: bool) -> Checkpoint | None:
         try:
             return read_checkpoint(self._folder)
-        except CheckpointDiffers:  # it can't be read
+        except CheckpointDiffers as error:  # it can't be read
+            if (self._folder / MANIFEST).exists():
+                reason = f"it holds what came of a finished run, of which {error.message}"
+                raise FileFailed(reason, hint=_ELSEWHERE).at(file=str(self._folder)) from None
             if restart:
                 return None
             raise

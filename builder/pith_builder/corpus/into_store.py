@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from pith_builder import files, times
-from pith_builder.corpus.beside import Beside, is_running
-from pith_builder.corpus.checkpoint import Checkpoint, Counts
+from pith_builder.corpus.beside import Beside, discard, is_running
+from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, Counts
 from pith_builder.corpus.merging import Merging
 from pith_builder.corpus.snapshot import CHUNK
 from pith_builder.corpus.spool import Spool, frame
@@ -106,8 +106,9 @@ class IntoStore:
         unfinished = None if kept is None or kept.finished_at is not None or restart else kept
         merged = fresh if unfinished is None else Checkpoint.read(unfinished.checkpoint)
         given_up = None
-        if unfinished is not None and _is_empty(merged) and not is_running(Path(merged.rejects)):
+        if unfinished is not None and _is_empty(merged) and is_running(Path(merged.rejects)) is False:
             unfinished, merged, given_up = None, fresh, merged.begun_at
+        left_behind = _left_behind(kept) if restart and kept is not None and kept.finished_at is None else None
         merged.check_same(fresh)
         self._rejects = Path(merged.rejects)
         self._beside = Beside(self._rejects)
@@ -123,6 +124,8 @@ class IntoStore:
                 hint="finish it, name another file with --rejects, or give it up with --restart",
             ).at(file=str(self._rejects))
         self._run = unfinished or runs.begin(self._engine, fresh.to_json(), fresh.begun_at)
+        if left_behind is not None and left_behind != self._rejects:
+            discard(left_behind)
         self._merged = merged
         self._merging = Merging(self._common, self._profile, self._clock, merged.begun_at)
         return self._go_on(_staged_of(merged))
@@ -225,6 +228,19 @@ class IntoStore:
             spool.discard()
 
 
+def _left_behind(kept: runs.KeptRun) -> Path | None:
+    """Where a run that is given up keeps its files, if it does so here. Raises StoreFailed where a process is at it."""
+    try:
+        merged = Checkpoint.read(kept.checkpoint)
+    except CheckpointDiffers:
+        return None
+    rejects = Path(merged.rejects)
+    if is_running(rejects) is not False:
+        raise runs.elsewhere()
+    staged = read_staged(rejects)
+    return rejects if staged is not None and staged.is_of(merged) else None
+
+
 def _is_empty(merged: Checkpoint) -> bool:
     """Whether an unfinished run has yet to read its first row: there is nothing to go on with."""
     staged = read_staged(Path(merged.rejects))
@@ -249,7 +265,7 @@ def read_staged(rejects: Path) -> Staged | None:
     """What a run that stopped has left beside its rejects; None where there is nothing, as on another machine."""
     try:
         return msgspec.json.decode(_staged_path(rejects).read_bytes(), type=Staged)
-    except (OSError, msgspec.MsgspecError, UnicodeError):
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
 
 

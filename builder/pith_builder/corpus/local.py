@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from pith_builder import files
 from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, RunSettings
 from pith_builder.corpus.crew import Crew, Plan
 from pith_builder.corpus.into_folder import REJECTS, IntoFolder
@@ -17,7 +18,7 @@ from pith_builder.corpus.progress import progress as progress_of
 from pith_builder.corpus.run import Run
 from pith_builder.corpus.snapshot import opened
 from pith_builder.corpus.stopping import Stopping
-from pith_builder.errors import FileFailed, cleaned
+from pith_builder.errors import cleaned
 from pith_builder.published import DEFAULT_PROFILE, Profile
 from pith_builder.signers.active import KeySource
 from pith_builder.signing import fingerprint
@@ -58,15 +59,16 @@ def issue_locally(
         return asked[key_id]
 
     with opened(snapshot) as source:
+        source.check_lines()
         signer = keys.signer(remembered, clock)
         signer.opened()  # before anything begins: a passphrase may be asked for
         target = IntoFolder(into) if isinstance(into, Path) else IntoStore(Store(into), signer, profile, clock)
         time = receipt_time(clock())
         fresh = Checkpoint(
-            snapshot if snapshot == "-" else _kept_name(snapshot),
+            snapshot if snapshot == "-" else files.as_text(snapshot),
             source.identity,
             RunSettings.of(signer, profile),
-            cleaned(str((into / REJECTS).absolute())) if isinstance(into, Path) else _kept_name(rejects or REJECTS),
+            cleaned(str((into / REJECTS).absolute())) if isinstance(into, Path) else files.as_text(rejects or REJECTS),
             *(time, time, time),
         )
         plan = Plan(keys, fingerprint(signer.public_key), profile, target.shape, snapshot)
@@ -85,15 +87,3 @@ def issue_locally(
                 crew.stop()
                 target.close()
     return run.checkpoint
-
-
-def _kept_name(path: str | Path) -> str:
-    """A file's whole path, as a checkpoint keeps it. Raises FileFailed where it can't be written as text."""
-    name = str(Path(path).absolute())
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise FileFailed("its path is no UTF-8", hint="give the file, or the folder, another name").at(
-            file=name
-        ) from None
-    return name

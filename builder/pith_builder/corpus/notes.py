@@ -19,6 +19,8 @@ class _Coded(msgspec.Struct):
     code: str
 
 
+#: A note's line, at most, in bytes.
+_LONGEST = 2**16
 _CODE = msgspec.json.Decoder(_Coded)
 
 
@@ -66,6 +68,18 @@ def by_code(path: Path) -> dict[str, int]:
     except (OSError, msgspec.MsgspecError, UnicodeError):
         return {}
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def is_list(path: Path, kind: type[Reject | Repeat]) -> bool:
+    """Whether a file is empty, or begins with a note of a kind. Raises OSError."""
+    with open(path, "rb") as stream:
+        first = stream.readline(_LONGEST)
+    try:
+        if first:
+            msgspec.json.decode(first, type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
+    return True
 
 
 def lines(notes: list[Reject] | list[Repeat]) -> bytes:

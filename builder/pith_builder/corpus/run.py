@@ -65,6 +65,7 @@ class Run:
         What was committed is kept, and the next run goes on behind it.
         """
         if self.checkpoint.finished_at is not None:
+            self._snapshot.check_whole(self.checkpoint.place)
             yield self.checkpoint
             return
         self._check_rejects()  # what ended a run ends the next one, too

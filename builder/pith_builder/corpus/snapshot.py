@@ -14,13 +14,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Annotated, BinaryIO, NamedTuple
 
 import msgspec
 
 from pith_builder import files
 from pith_builder.documents import MAX_DOCUMENT
-from pith_builder.errors import FileFailed
+from pith_builder.errors import FileFailed, InvalidMetadata
 from pith_builder.sources import packed
 
 if TYPE_CHECKING:
@@ -29,16 +29,23 @@ if TYPE_CHECKING:
 CHUNK = 2**20
 _MOST_LINES = 2**13
 
+#: How a Parquet table begins.
+TABLE = b"PAR1"
+
 #: How much of each end of a file tells it from others.
 _END = 2**16
 _LONGEST = MAX_DOCUMENT + 3  # as in sources/pieces.py: with its end, or one byte too long
 _READ = 2**20
 
 
+#: A number of bytes, lines or rows, as a checkpoint may have it.
+Number = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+
+
 class Identity(msgspec.Struct, frozen=True):
     """What tells an input from others: its size, and the SHA-256 of its ends; of a stream its beginning alone."""
 
-    size: int | None
+    size: Number | None
     head_sha256: str
     tail_sha256: str | None
 
@@ -49,9 +56,9 @@ class Place(msgspec.Struct, frozen=True):
     `sha256` is of all that was read of a stream, by which its beginning is known again; a file has its identity.
     """
 
-    line: int = 0
-    offset: int = 0
-    file_offset: int = 0
+    line: Number = 0
+    offset: Number = 0
+    file_offset: Number = 0
     sha256: str | None = None
 
 
@@ -77,6 +84,7 @@ class Snapshot:
         self._is_file = is_file
         with packed.failing(name):
             head = stream.read(_END)
+            self._is_table = head.startswith(TABLE)
             size = tail = None
             if is_file:
                 size = os.fstat(stream.fileno()).st_size
@@ -112,18 +120,38 @@ class Snapshot:
                 hint="write a snapshot under another name, and rename it when it is whole",
             ).at(file=self.name)
 
+    def check_whole(self, place: Place) -> None:
+        """Raise InputChanged where a stream is not just what was read up to a place; a file is known by its identity.
+
+        Raises FileFailed where it can't be read.
+        """
+        if not self._is_file:
+            with packed.failing(self.name):
+                if not self._holds(place) or self._lines.read(1):
+                    hint = "name another folder with --out"
+                    raise InputChanged("it is not what the finished run has read", hint=hint).at(file=self.name)
+
+    def check_lines(self) -> None:
+        """Raise InvalidMetadata for a file that holds no lines. Raises FileFailed."""
+        if self._is_table:
+            raise InvalidMetadata([("", "this is a Parquet table")], hint="--engine ray reads it").at(file=self.name)
+
     def _skip(self, start: Place) -> None:
         if self._lines is self._file and self._is_file:
             self._file.seek(start.offset)
             return
-        left = start.offset
-        while left and (part := self._taken(self._lines.read(min(left, _READ)))):
-            left -= len(part)
-        if left or (start.sha256 is not None and start.sha256 != self._hash()):
+        if not self._holds(start):
             raise InputChanged(
                 "it does not begin with what the run has read already",
                 hint="give the same input again, or begin anew with --restart",
             ).at(file=self.name)
+
+    def _holds(self, start: Place) -> bool:
+        """Read up to a place; whether what stands before it is what was read then."""
+        left = start.offset
+        while left and (part := self._taken(self._lines.read(min(left, _READ)))):
+            left -= len(part)
+        return not left and start.sha256 in (None, self._hash())
 
     def _next(self, place: Place, chunk: int) -> Chunk | None:
         """The lines that begin before the next multiple of a chunk's size, or the first of them."""
@@ -171,7 +199,8 @@ def opened(name: str) -> Iterator[Snapshot]:
     if name == "-":
         yield Snapshot(name, sys.stdin.buffer, is_file=False)
         return
-    with files.failing("open the snapshot", name):
+    hint = "a folder of files goes with --engine ray" if Path(name).is_dir() else ""
+    with files.failing("open the snapshot", name, hint=hint):
         stream = open(name, "rb")  # noqa: SIM115  # closed below
     with stream:
         yield Snapshot(name, stream, is_file=Path(name).is_file())

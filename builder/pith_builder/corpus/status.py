@@ -15,13 +15,16 @@ from pith_builder.corpus.manifest import NAME as MANIFEST
 from pith_builder.corpus.progress import Progress, progress
 from pith_builder.store import Store
 
+#: `unknown` where another user may be at it.
+State = Literal["running", "stopped", "finished", "unknown"]
+
 
 class Status(msgspec.Struct, frozen=True):
     """What is told of a run; `since` says in words when it was at work, or how much of it is done, and `rest` all."""
 
     input_name: str
     key_id: str
-    state: Literal["running", "stopped", "finished"]
+    state: State
     since: str
     counts: Counts
     progress: Progress
@@ -41,11 +44,17 @@ def of_folder(folder: Path) -> Status | None:
     return _of_cluster(folder)
 
 
+def _state(is_running: bool | None, *, is_finished: bool) -> State:
+    if is_running:
+        return "running"
+    return "finished" if is_finished else "stopped" if is_running is False else "unknown"
+
+
 def _of_checkpoint(found: Checkpoint, rejects: Path) -> Status:
     return Status(
         found.input_name,
         found.settings.key_id,
-        "running" if beside.is_running(rejects) else "finished" if found.finished_at else "stopped",
+        _state(beside.is_running(rejects), is_finished=found.finished_at is not None),
         f"begun {found.begun_at}, saved {found.saved_at}",
         found.counts,
         progress(found),
@@ -63,16 +72,17 @@ def _of_cluster(folder: Path) -> Status | None:
     if plan is None or not shards:
         return None
     noted = {n: part for n in range(shards) if (part := parts.noted(folder, n, plan.run))}
-    is_finished = (folder / MANIFEST).exists()
+    repeats = folder / parts.REPEATS
+    is_finished = (folder / MANIFEST).exists() and repeats.exists() and len(noted) == shards
     counts = parts.counts(noted)
     if is_finished:
-        counts = msgspec.structs.replace(counts, repeated=files.read(folder / parts.REPEATS).count(b"\n"))
+        counts = msgspec.structs.replace(counts, repeated=files.read(repeats).count(b"\n"))
     told = {"settings": plan.settings, "inputs": plan.inputs, "shards": shards, "shards_done": len(noted)}
     others = f" and {len(plan.inputs) - 1} more files" if len(plan.inputs) > 1 else ""
     return Status(
         f"{plan.inputs[0].path}{others}",
         plan.settings.key_id,
-        "running" if files.is_locked(folder / parts.LOCK) else "finished" if is_finished else "stopped",
+        _state(files.is_locked(folder / parts.LOCK), is_finished=is_finished),
         f"{len(noted)} of {shards} shards done",
         counts,
         Progress(counts.rows, counts.rejected, None, round(100 * len(noted) / shards, 1), None),

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from pith_builder.corpus.cluster.parts import PLAN
 from pith_builder.corpus.into_folder import CHECKPOINT
 from pith_builder.corpus.listed import FileReader, check_paths, unlisted
 from pith_builder.corpus.manifest import (
@@ -111,7 +112,7 @@ def verify_folder(folder: Path, ring: KeyRing, failed: Failed, workers: int = 1)
     Raises FileFailed also where there is no manifest, InvalidManifest for one that can't be followed, WorkerLost.
     """
     if not (folder / NAME).exists():
-        for made_by, kept in (("export", MARKER), ("issue", CHECKPOINT)):
+        for made_by, kept in (("export", MARKER), ("issue", CHECKPOINT), ("issue", PLAN)):
             if (folder / kept).exists():
                 hint = f"run corpus {made_by} again, which goes on or starts over"
                 raise FileFailed("it is not finished", hint=hint).at(file=str(folder))
@@ -177,12 +178,14 @@ class _FolderCheck:
     def _take(self, path: str, line: int, verdict: Verdict) -> None:
         number, fault = verdict
         reasons = [fault] if fault else []
-        if self._is_ordered and number is not None:
+        if number is None or fault:
+            pass  # what it claims to be says nothing of its place
+        elif self._is_ordered:
             suffix = number[-SUFFIX_LENGTH:]
             if suffix <= self._last:
                 reasons.append("stands here a second time" if suffix == self._last else "is out of order")
             self._last = suffix
-        elif number is not None and not fault:
+        else:
             self.places.add(number[-SUFFIX_LENGTH:], Place(self._numbers[path], line))
         self.counts.records += 1
         if reasons:

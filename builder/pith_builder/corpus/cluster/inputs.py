@@ -15,7 +15,7 @@ import msgspec
 
 from pith_builder import files
 from pith_builder.corpus.cluster import parquet
-from pith_builder.corpus.snapshot import Identity, Place, opened
+from pith_builder.corpus.snapshot import TABLE, Identity, Place, opened
 from pith_builder.errors import FileFailed
 from pith_builder.sources import packed
 
@@ -72,12 +72,12 @@ def _files(path: Path, out: Path) -> list[Path]:
 
 
 def _input(path: Path) -> InputFile:
-    name = str(path)
+    name = files.as_text(path)
     with opened(name) as snapshot:
         identity = snapshot.identity
     with files.failing("read the file", name), open(path, "rb") as stream:
         head = stream.read(4)
-    if head == parquet.MAGIC:
+    if head == TABLE:
         return InputFile(name, "table", identity)
     return InputFile(name, "packed" if packed.is_packed(head) else "lines", identity)
 

@@ -13,9 +13,6 @@ from pith_builder.corpus import arrow, table
 from pith_builder.corpus.table import pa
 from pith_builder.errors import InvalidMetadata
 
-#: How a Parquet file begins.
-MAGIC = b"PAR1"
-
 _ROWS_PER_BATCH = 1024
 _ROWS_PER_GROUP = 2**14
 

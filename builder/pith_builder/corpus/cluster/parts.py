@@ -56,7 +56,7 @@ class FileRepeat(msgspec.Struct, frozen=True):
     first_line: int
 
 
-class Part(msgspec.Struct, frozen=True):
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The note on a shard that is finished: of which run, by which process on which machine, and its files.
 
     `superseded` rows were taken out of the table again, since a later row of the input gave the same number.
@@ -81,6 +81,13 @@ class Part(msgspec.Struct, frozen=True):
             ListedFile.of(folder, rejects_name(n), rejects),
             ListedFile.of(folder, entries_name(n), rows - rejects),
         )
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether each row is in the table, or rejected, or superseded."""
+        papers = self.rows - self.rejects.records
+        counts = (self.rejects.records, self.superseded, self.table.records)
+        return min(counts) >= 0 and (papers, papers) == (self.entries.records, self.table.records + self.superseded)
 
     def without(self, folder: Path, superseded: int) -> Self:
         """The same, after so many rows were taken out of the table. Raises FileFailed."""
@@ -113,10 +120,11 @@ def noted(folder: Path, n: int, run: str) -> Part | None:
     """The note on the n-th shard of a run, as it is, without a look at the files."""
     try:
         part = msgspec.json.decode(files.read(folder / note_name(n)), type=Part)
-    except (FileFailed, msgspec.MsgspecError, UnicodeError):
+    except (FileFailed, msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     paths = (part.table.path, part.rejects.path, part.entries.path)
-    return part if (part.run, *paths) == (run, table_name(n), rejects_name(n), entries_name(n)) else None
+    is_of_shard = (part.run, *paths) == (run, table_name(n), rejects_name(n), entries_name(n))
+    return part if is_of_shard and part.adds_up else None
 
 
 def counts(done: dict[int, Part]) -> Counts:
@@ -164,6 +172,11 @@ def entries_name(n: int) -> str:
 
 def note_name(n: int) -> str:
     return f"{STATE}/part-{n:05}.json"
+
+
+def temporary(folder: Path) -> list[Path]:
+    """What killed workers have left: files that have not got their names."""
+    return [*folder.glob(".*.partial"), *(folder / STATE).glob(".*.partial")]
 
 
 def attempts_name(n: int) -> str:

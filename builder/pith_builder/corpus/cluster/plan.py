@@ -29,21 +29,24 @@ class Plan(msgspec.Struct, frozen=True):
         """A new plan. Raises as `cut` does."""
         return cls(settings, size, inputs, cut(inputs, size))
 
-    @classmethod
-    def read(cls, folder: Path) -> Self | None:
+    @staticmethod
+    def read(folder: Path) -> Plan | None:
         """The plan in a folder, None where there is none. Raises FileFailed, or CheckpointDiffers for a damaged one."""
-        if not (folder / PLAN).exists():
+        path = folder / PLAN
+        if not path.exists():
             return None
+        damaged = CheckpointDiffers("the plan of the run was altered, or can't be read", hint=_ANEW).at(file=str(path))
         try:
-            return msgspec.json.decode(files.read(folder / PLAN), type=cls)
-        except msgspec.MsgspecError:
-            raise CheckpointDiffers("the plan of the run can't be read", hint=_ANEW).at(
-                file=str(folder / PLAN)
-            ) from None
+            run, plan = msgspec.json.decode(files.read(path), type=tuple[str, Plan])
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            raise damaged from None
+        if run != plan.run:
+            raise damaged
+        return plan
 
     def write(self, folder: Path) -> None:
-        """Put the plan into its folder. Raises FileFailed."""
-        files.replace(folder / PLAN, msgspec.json.encode(self) + b"\n")
+        """Put the plan into its folder, behind the name of the run that tells if it is altered. Raises FileFailed."""
+        files.replace(folder / PLAN, msgspec.json.encode((self.run, self)) + b"\n")
 
     @property
     def run(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import logging
 import os
@@ -20,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from pith_builder.corpus.cluster.extra import missing
 from pith_builder.corpus.cluster.inputs import Shard
 from pith_builder.corpus.cluster.parts import Part
 from pith_builder.corpus.cluster.worker import Job, Worker
@@ -33,16 +33,6 @@ _LONGEST_FOLDER = 40  # Ray puts sockets below it, and the name of a socket may 
 _MEMORY_FOR_OBJECTS = 100 * 2**20  # what goes through Ray is small: where shards are, and notes on them
 _QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 _OF_ACCESS = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
-
-
-def check_installed() -> None:
-    """Raise StorageFailed where Ray is missing."""
-    if importlib.util.find_spec("ray") is None:
-        raise _missing("there is no module ray")
-
-
-def _missing(why: object) -> StorageFailed:
-    return StorageFailed(f"the engine ray needs Ray Data: {why}", hint="pip install 'pith-build[ray]'")
 
 
 @contextlib.contextmanager
@@ -113,7 +103,7 @@ def _cluster(workers: int | None) -> Iterator[int]:
         try:
             import ray
         except ImportError as error:
-            raise _missing(error) from None
+            raise missing(error) from None
         if not ray.is_initialized():
             options: dict[str, Any] = {"address": address}
             if not address:
@@ -122,7 +112,7 @@ def _cluster(workers: int | None) -> Iterator[int]:
                     "num_cpus": workers or len(os.sched_getaffinity(0)),
                     "include_dashboard": False,
                     "object_store_memory": _MEMORY_FOR_OBJECTS,
-                    "_temp_dir": stack.enter_context(_folder()),
+                    "_temp_dir": f"{stack.enter_context(_folder())}/ray",
                 }
             stack.callback(ray.shutdown)
             try:
@@ -160,7 +150,7 @@ def _access() -> dict[str, str]:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
-    """A folder for what a local cluster writes: its sockets, its logs."""
+    """A folder for what a local cluster writes: its sockets, its logs. Ray opens its own, below it, to everybody."""
     below = tempfile.gettempdir()
     folder = tempfile.mkdtemp(prefix="pith-", dir=below if len(below) <= _LONGEST_FOLDER else "/tmp")  # noqa: S108
     try:

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pith_builder.corpus.arrow import LINE
+from pith_builder.corpus.arrow import LINE, as_bytes
 from pith_builder.corpus.cluster import parquet
 from pith_builder.corpus.cluster.inputs import InputFile, Shard
 from pith_builder.corpus.snapshot import Chunk, InputChanged, Place, Snapshot, opened
@@ -105,6 +105,9 @@ def _of_table(file: InputFile, shard: Shard) -> Iterator[Rows]:
 
 def _claimed(batch: pa.RecordBatch, n: int) -> str | None:
     """The id that a row of a table names, None where it names none."""
+    if LINE in batch.schema.names:
+        line = as_bytes(batch[LINE].slice(n, 1))[0].as_py()
+        return None if line is None else claimed_in(line)
     for name in ("arxiv_id", "id"):
         if name in batch.schema.names:
             with contextlib.suppress(ValueError):  # no UTF-8
