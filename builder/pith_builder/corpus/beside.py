@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import struct
 from pathlib import Path
 
@@ -85,6 +84,12 @@ class Beside:
         """Take away what no finished run needs. Raises FileFailed."""
         self._entries.discard()
 
+    def discard(self) -> None:
+        """Take away what a run that is given up has left, but for its lists. Raises FileFailed."""
+        self._rejects.discard()
+        self._entries.discard()
+        files.remove(self._lock)
+
     def close(self) -> None:
         """Leave the files as they are, and let other runs in."""
         with self._locked:
@@ -106,10 +111,3 @@ def _check_place(path: Path, kind: type[Reject | Repeat] | None, input_: Path) -
             return
     hint = "name another one with --rejects"
     raise FileFailed(f"{reason}, and would be replaced by the list of rejects", hint=hint).at(file=str(path))
-
-
-def discard(rejects: Path) -> None:
-    """Take away what a run that is given up has left there, but for its lists. Raises FileFailed."""
-    with files.failing("remove the file", rejects.parent):
-        for path in [*rejects.parent.glob(f".{glob.escape(rejects.name)}.*"), Growing(rejects).partial]:
-            path.unlink(missing_ok=True)

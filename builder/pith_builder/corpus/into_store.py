@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from pith_builder import files, times
-from pith_builder.corpus.beside import Beside, discard, is_running
+from pith_builder.corpus.beside import Beside, is_running
 from pith_builder.corpus.checkpoint import Checkpoint, CheckpointDiffers, Counts
 from pith_builder.corpus.merging import Merging
 from pith_builder.corpus.snapshot import CHUNK
@@ -125,7 +125,9 @@ class IntoStore:
             ).at(file=str(self._rejects))
         self._run = unfinished or runs.begin(self._engine, fresh.to_json(), fresh.begun_at)
         if left_behind is not None and left_behind != self._rejects:
-            discard(left_behind)
+            _discard_spools(left_behind, set())
+            files.remove(_staged_path(left_behind))
+            Beside(left_behind).discard()
         self._merged = merged
         self._merging = Merging(self._common, self._profile, self._clock, merged.begun_at)
         return self._go_on(_staged_of(merged))
@@ -170,20 +172,12 @@ class IntoStore:
         merged = self._merged
         reached, due = (merged, None) if staged is None else (staged.reached, staged.due)
         live = [merged.merges] if due is None else [merged.merges, merged.merges + 1]
-        self._discard_spools({_spool_path(self._rejects, number).name for number in live})
+        _discard_spools(self._rejects, {_spool_path(self._rejects, number).name for number in live})
         self._beside.open(reached.sizes)
         if due is not None:
             self._submit(self._opened(merged.merges, due), due)
         self._spool = self._opened(live[-1], reached)
         return reached
-
-    def _discard_spools(self, live: set[str]) -> None:
-        """Take spools away that were merged before they could be, or are of a run that was given up."""
-        with files.failing("remove the file", self._rejects.parent):
-            for path in self._rejects.parent.iterdir():
-                is_spool = path.name.startswith(_spool_path(self._rejects, 0).name.removesuffix("0"))
-                if is_spool and path.name.removesuffix(".partial") not in live:
-                    path.unlink()
 
     def _opened(self, number: int, checkpoint: Checkpoint) -> Spool:
         spool = Spool(_spool_path(self._rejects, number))
@@ -277,6 +271,15 @@ def _staged_of(merged: Checkpoint) -> Staged | None:
 
 def _staged_path(rejects: Path) -> Path:
     return rejects.with_name(f".{rejects.name}.staged")
+
+
+def _discard_spools(rejects: Path, live: set[str]) -> None:
+    """Take spools away that were merged before they could be, or are of a run that was given up. Raises FileFailed."""
+    with files.failing("remove the file", rejects.parent):
+        for path in rejects.parent.iterdir():
+            is_spool = path.name.startswith(_spool_path(rejects, 0).name.removesuffix("0"))
+            if is_spool and path.name.removesuffix(".partial") not in live:
+                path.unlink()
 
 
 def _spool_path(rejects: Path, number: int) -> Path:
