@@ -246,6 +246,6 @@ def test_second_process_is_refused_and_leaves_the_run_alone(
     with job.stopped(snapshot) as process:
         told = (job.home / "stderr").read_text()
         second = job.run(snapshot, *arguments)
-        assert (second.code, "another run writes there" in second.err) == (5, True)
+        assert (second.code, "another process" in second.err) == (5, True)
         (job.home / "stderr").write_text(told)
     check(job, process)
