@@ -622,6 +622,7 @@ def test_the_folder_tells_how_the_run_stands(issue: Callable[..., Counts], clust
     assert finished is not None
     assert (finished.state, finished.counts, finished.key_id) == ("finished", counts, make_signer().key_id)
     assert finished.rest["shards_done"] == finished.rest["shards"] == total
+    assert finished.rest["input_name"] == finished.input_name
 
 
 def test_a_run_goes_on_with_another_number_of_workers_and_the_same_shards(

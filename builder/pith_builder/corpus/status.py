@@ -77,14 +77,15 @@ def _of_cluster(folder: Path) -> Status | None:
     counts = parts.counts(noted)
     if is_finished:
         counts = msgspec.structs.replace(counts, repeated=files.read(repeats).count(b"\n"))
-    told = {"settings": plan.settings, "inputs": plan.inputs, "shards": shards, "shards_done": len(noted)}
     others = f" and {len(plan.inputs) - 1} more files" if len(plan.inputs) > 1 else ""
+    name = f"{plan.inputs[0].path}{others}"
+    told = {"input_name": name, "inputs": plan.inputs, "settings": plan.settings, "counts": counts}
     return Status(
-        f"{plan.inputs[0].path}{others}",
+        name,
         plan.settings.key_id,
         _state(files.is_locked(folder / parts.LOCK), is_finished=is_finished),
         f"{len(noted)} of {shards} shards done",
         counts,
         Progress(counts.rows, counts.rejected, None, round(100 * len(noted) / shards, 1), None),
-        told | {"counts": counts},
+        told | {"shards": shards, "shards_done": len(noted)},
     )
