@@ -58,7 +58,7 @@ def test_kill_at_any_moment_of_a_copy_is_continued(
         killed += process.returncode == -signal.SIGKILL
         seen.append(copied())
     assert killed  # most of them, but for a machine that is done before the signal comes
-    assert len(set(seen)) > 3
+    assert len(set(seen)) > 2  # a busy machine looks too seldom to see many
     assert seen == sorted(seen)
     result = run("store", "copy", store_url, "--store", filled, "--json")
     assert result.code == 0
