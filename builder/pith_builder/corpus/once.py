@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 from pith_builder import files
-from pith_builder.corpus.repeats import may_be_twice
+from pith_builder.corpus.repeats import entries_in, may_be_twice
 from pith_builder.number import SUFFIX_LENGTH
 
 #: The suffix of a number, which file it stands in, and on which line.
 _ENTRY = struct.Struct(f">{SUFFIX_LENGTH}sIQ")
-_AT_ONCE = 2**14
 
 
 class Place(NamedTuple):
@@ -54,5 +53,4 @@ class Places:
     def _all(self) -> Iterator[tuple[bytes, int, int]]:
         with files.failing("read a file in the folder", tempfile.gettempdir()):
             self._entries.seek(0)
-            while block := self._entries.read(_ENTRY.size * _AT_ONCE):
-                yield from _ENTRY.iter_unpack(block)
+            yield from entries_in(self._entries, _ENTRY)

@@ -10,7 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from pith_builder import files
 from pith_builder.arxiv_id import ArxivId
@@ -90,5 +90,10 @@ def may_be_twice(keys: Iterable[bytes]) -> set[bytes]:
 
 def _entries(path: Path) -> Iterator[tuple[bytes, bytes, int, int]]:
     with files.failing("read the file", path), open(path, "rb") as stream:
-        while block := stream.read(_ENTRY.size * _AT_ONCE):
-            yield from _ENTRY.iter_unpack(block)
+        yield from entries_in(stream, _ENTRY)
+
+
+def entries_in(stream: BinaryIO, form: struct.Struct) -> Iterator[tuple[Any, ...]]:
+    """The entries of a form in a file, many read at once. Raises OSError, or struct.error where the last is cut."""
+    while block := stream.read(form.size * _AT_ONCE):
+        yield from form.iter_unpack(block)

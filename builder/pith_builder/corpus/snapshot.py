@@ -132,7 +132,7 @@ class Snapshot:
                     raise InputChanged("it is not what the finished run has read", hint=hint).at(file=self.name)
 
     def check_lines(self) -> None:
-        """Raise InvalidMetadata for a file that holds no lines. Raises FileFailed."""
+        """Raise InvalidMetadata for a file that holds no lines, but a table."""
         if self._is_table:
             raise InvalidMetadata([("", "this is a Parquet table")], hint="--engine ray reads it").at(file=self.name)
 
